@@ -5,7 +5,7 @@ It calls the agent's shell tool with one command after the other, and then ends 
 `python3 model.py PORT [--log FILE] [--script FILE]` listens on 127.0.0.1 (port 0: a free one, which
 it prints) and appends each request to the log as a JSON line. A script is a JSON list of tasks:
 `{"if": TEXT OF THE PROMPT, "do": [COMMANDS], "end": TEXT, "repeat": true}`; the first that fits is
-done, with `repeat` its commands for ever.
+done, with `repeat` its commands for ever. `usage` adds fields to the usage of Anthropic's answers.
 """
 
 import argparse
@@ -18,10 +18,14 @@ SCRIPT = [{"if": "", "do": [COMMAND], "end": "I wrote hello.txt."}]
 SHELLS = ["Bash", "bash", "shell", "local_shell", "exec_command", "run_shell_command", "shell_command"]
 
 
+def task_of(conversation):
+    said = json.dumps(conversation)
+    return next(task for task in SCRIPT if json.dumps(task["if"])[1:-1] in said)
+
+
 def step_of(conversation, done):
     """The next command and the final text, after so many commands."""
-    said = json.dumps(conversation)
-    task = next(task for task in SCRIPT if json.dumps(task["if"])[1:-1] in said)
+    task = task_of(conversation)
     commands = task["do"]
     if commands and (task.get("repeat") or done < len(commands)):
         return commands[done % len(commands)], task["end"]
@@ -58,7 +62,8 @@ def anthropic(body):
     command, end = step_of(body["messages"], done)
     shell = shell_of(tools, command)
     usage = {"input_tokens": 1000, "output_tokens": 50,
-             "cache_creation_input_tokens": 100, "cache_read_input_tokens": 200}
+             "cache_creation_input_tokens": 100, "cache_read_input_tokens": 200,
+             **task_of(body["messages"]).get("usage", {})}
     if shell:
         content = [{"type": "text", "text": "Next step."},
                    {"type": "tool_use", "id": f"toolu_{done + 1:02}", "name": shell[0], "input": shell[1]}]

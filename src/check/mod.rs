@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::model::{
-    Case, CaseFault, CaseNames, CheckDecision, CheckFinding, CheckReport, Eval, EvalCases,
+    Case, CaseFault, CaseNames, CheckDecision, CheckFinding, CheckReport, Combine, Eval, EvalCases,
     FindingKind, FindingLevel, GateSpec, Grader, GraderType, LeftOutCases, LeftOutReason, Plan,
     ProbeTally, Target,
 };
@@ -190,6 +190,7 @@ pub async fn check(request: CheckRequest<'_>) -> Result<FinishedCheck, CheckErro
         probes: part.tallies,
         findings: part.findings,
         without_reference: chosen.without_reference(),
+        without_trajectories: chosen.without_trajectories.clone(),
         left_out: chosen.left_out(),
         reference_time: part.reference_time,
         reference_memory: part.reference_memory,
@@ -296,6 +297,8 @@ struct ChosenCases {
     missing: Vec<(String, String)>,
     /// Those whose reference could not be made, with the reason.
     not_made: Vec<(String, String, String)>,
+    /// Checked cases without their graders of trajectories.
+    without_trajectories: CaseNames,
     left_out: BTreeMap<LeftOutReason, CaseNames>,
 }
 
@@ -315,8 +318,8 @@ impl ChosenCases {
         let mut evals = Vec::new();
         for eval in &plan.evals {
             let mut kept = vec![0; eval.cases.len()];
-            let advises = has_advising_judge(eval);
-            let mut without_advice = Vec::new();
+            let has_more = has_unchecked_graders(eval);
+            let mut without_more = Vec::new();
             for streamed in eval.cases.stream(|_| true) {
                 let case = streamed.case?;
                 let id = &eval.info.id;
@@ -324,16 +327,18 @@ impl ChosenCases {
                     chosen.leave_out(reason, id, &case);
                     continue;
                 }
+                let has_trajectories = graders_of(&case).any(is_of_trajectories);
+                let case = without_unchecked(&case);
                 let reference = references.of(id, &case).await?;
                 let reference = reference.as_ref();
                 let mut is_checked = false;
                 if case.grading.graders.iter().any(decides_by_code) {
                     let count = whole.write(id, &case, case::probes(&case, reference), None)?;
                     is_checked = true;
-                    if advises {
-                        without_advice.push(Arc::new(Case {
+                    if has_more {
+                        without_more.push(Arc::new(Case {
                             samples: Some(count),
-                            ..without_advising_judges(&case)
+                            ..case.clone()
                         }));
                     } else if let Some(place) = kept.get_mut(streamed.at) {
                         *place = count;
@@ -354,13 +359,16 @@ impl ChosenCases {
                 }
                 if is_checked {
                     chosen.count(id, &case, reference);
+                    if has_trajectories {
+                        chosen.without_trajectories.add(id, &case.id);
+                    }
                 } else {
                     chosen.leave_out(LeftOutReason::NegatedJudges, id, &case);
                 }
             }
             evals.extend(with_samples(eval, &kept));
-            if !without_advice.is_empty() {
-                evals.push(copied(eval, EvalCases::written(without_advice)));
+            if !without_more.is_empty() {
+                evals.push(copied(eval, EvalCases::written(without_more)));
             }
             for probes in &mut alone {
                 probes.end_eval(eval);
@@ -410,14 +418,15 @@ impl ChosenCases {
     }
 }
 
+/// Those that decide.
+fn graders_of(case: &Case) -> impl Iterator<Item = &Grader> {
+    let graders = case.grading.graders.iter();
+    graders.filter(|grader| !grader.informative)
+}
+
 /// Why a case is not checked.
 fn left_out_reason(case: &Case, judges: bool) -> Option<LeftOutReason> {
-    let graders = || {
-        case.grading
-            .graders
-            .iter()
-            .filter(|grader| !grader.informative)
-    };
+    let graders = || graders_of(case);
     let has = |of: GraderType| graders().any(|grader| grader.kind.grader_type() == of);
     if graders().next().is_none() {
         return Some(LeftOutReason::NoGrader);
@@ -427,6 +436,9 @@ fn left_out_reason(case: &Case, judges: bool) -> Option<LeftOutReason> {
     }
     if has(GraderType::Model) && !judges {
         return Some(LeftOutReason::Judges);
+    }
+    if graders().all(is_of_trajectories) {
+        return Some(LeftOutReason::Trajectories);
     }
     let has_no_baseline =
         |grader: &crate::model::Grader| grader.kind.method() == crate::graders::NO_BASELINE;
@@ -444,18 +456,34 @@ fn is_advising_judge(grader: &Grader) -> bool {
     grader.informative && grader.kind.judge().is_some()
 }
 
-fn has_advising_judge(eval: &Eval) -> bool {
-    let profiles = eval.cases.profiles();
-    let mut graders = profiles.iter().flat_map(|profile| &profile.graders);
-    graders.any(|grader| grader.informative && grader.panel.is_some())
+/// No probe has a trajectory, so it can't be graded.
+fn is_of_trajectories(grader: &Grader) -> bool {
+    grader.kind.method() == crate::graders::TRAJECTORY
 }
 
-/// The case as its verdict needs it: what decides nothing costs nothing.
-fn without_advising_judges(case: &Case) -> Case {
+/// Whether cases have graders that a check leaves out.
+fn has_unchecked_graders(eval: &Eval) -> bool {
+    let profiles = eval.cases.profiles();
+    let mut graders = profiles.iter().flat_map(|profile| &profile.graders);
+    graders.any(|grader| {
+        let advises = grader.informative && grader.panel.is_some();
+        advises || grader.method == crate::graders::TRAJECTORY
+    })
+}
+
+/// The case as its verdict needs it: what decides nothing costs nothing, and what would grade a
+/// trajectory counts as passed.
+fn without_unchecked(case: &Case) -> Case {
     let mut case = case.clone();
-    case.grading
-        .graders
-        .retain(|grader| !is_advising_judge(grader));
+    let graders = &mut case.grading.graders;
+    graders.retain(|grader| !is_advising_judge(grader));
+    let decide = |graders: &[Grader]| graders.iter().filter(|grader| !grader.informative).count();
+    let before = decide(graders.as_slice());
+    graders.retain(|grader| !is_of_trajectories(grader));
+    let left_out = before - decide(graders.as_slice());
+    if let Combine::AtLeast { n } = &mut case.grading.combine {
+        *n = n.saturating_sub(left_out).max(1);
+    }
     case
 }
 
@@ -479,7 +507,7 @@ fn with_one_judge(case: &Case) -> Vec<JudgedCase> {
         .map(|(judge, grader)| {
             let mut only = case.clone();
             only.grading.graders = vec![grader.clone()];
-            only.grading.combine = crate::model::Combine::All;
+            only.grading.combine = Combine::All;
             JudgedCase {
                 judge,
                 case: only,

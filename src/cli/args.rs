@@ -445,8 +445,8 @@ pub struct ReportArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ExportFormat {
-    /// `{"eval", "case", "sample", "output"}`, with `usage` and `model`: the format that
-    /// `--outputs` reads.
+    /// `{"eval", "case", "sample", "output"}`, with `usage`, `model` and `trajectory`: the format
+    /// that `--outputs` reads.
     Outputs,
     /// `{"task_id", "completion"}`, the format of code benchmarks; a whole program is `solution`.
     Completions,

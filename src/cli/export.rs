@@ -13,6 +13,7 @@ use super::{CliFailure, CliResult};
 use crate::gate::ExitCode;
 use crate::journal::{self, RunPaths, SampleIndex};
 use crate::model::{Outcome, Output, OutputValue, SampleFinished, Usage};
+use eval_agents::trajectory::Trajectory;
 use eval_base::globs::IdGlobs;
 use eval_base::text::sanitize;
 use eval_base::whole_file::WholeFile;
@@ -142,6 +143,9 @@ struct OutputLine<'a> {
     usage: Option<&'a Usage>,
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<&'a str>,
+    /// What the agent did (ATIF).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trajectory: Option<&'a Trajectory>,
 }
 
 enum ExportContent<'a> {
@@ -208,10 +212,13 @@ impl OutputExporter<'_> {
             } else {
                 None
             };
-            let Some(output) = output else {
+            let Some(mut output) = output else {
                 done.without_output += 1;
                 continue;
             };
+            if self.format == ExportFormat::Outputs {
+                journal::load_trajectory(self.paths, &mut output)?;
+            }
             self.line(&sample, &output, out)?;
             done.written += 1;
         }
@@ -242,6 +249,10 @@ impl OutputExporter<'_> {
                     truncated: output.truncated,
                     usage: output.usage.as_ref(),
                     model: output.model.as_deref(),
+                    trajectory: output
+                        .trajectory
+                        .as_ref()
+                        .and_then(|record| record.content()),
                 };
                 eval_base::json::to_writer(&mut *out, &line).map_err(io::Error::from)?;
             }

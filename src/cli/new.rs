@@ -22,7 +22,7 @@ pub fn init(console: &Console, args: &InitArgs) -> CliResult {
     ignore_results(console, &args.dir);
     let suite = args.dir.join("evals/eval-suite.yaml");
     let mut advice = format!("run it: eval-harness run --suite {}\n", suite.display());
-    if args.template == InitTemplate::Workspace {
+    if args.template != InitTemplate::Assistant {
         advice.push_str(&format!(
             "prove it: eval-harness check --suite {}\n\
              then replace the agent (`target` in {}), the project (`workspace`), and the tasks in {}\n",

@@ -332,6 +332,8 @@ impl CodeGrader {
     }
 }
 
+pub(crate) use trajectory::METHOD as TRAJECTORY;
+
 pub(crate) const NO_BASELINE: &str = "no_baseline";
 
 struct MissingBaseline;

@@ -44,6 +44,10 @@ pub struct CheckReport {
     /// Everything that was found, in the order of the suite.
     pub findings: Vec<CheckFinding>,
     pub without_reference: CaseNames,
+    /// Checked cases with graders of trajectories: as no probe has a trajectory, only their other
+    /// graders were checked.
+    #[serde(default, skip_serializing_if = "CaseNames::is_empty")]
+    pub without_trajectories: CaseNames,
     /// Cases that were not checked, by reason.
     pub left_out: Vec<LeftOutCases>,
     pub reference_time: Option<ReferenceShare>,
@@ -84,7 +88,7 @@ impl CheckReport {
             }
         }
         let left_out = self.left_out.iter_mut().map(|left_out| &mut left_out.cases);
-        for names in left_out.chain([&mut self.without_reference]) {
+        for names in left_out.chain([&mut self.without_reference, &mut self.without_trajectories]) {
             let eval = |name: &str| name.match_indices('/').any(|(at, _)| private(&name[..at]));
             names.first.retain(|name| !eval(name));
         }
@@ -250,6 +254,10 @@ pub struct CaseNames {
 impl CaseNames {
     const NAMED: usize = 100;
 
+    fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
     pub fn add(&mut self, eval: &str, case: &str) {
         self.count += 1;
         if self.first.len() < CaseNames::NAMED {
@@ -280,6 +288,8 @@ pub enum LeftOutReason {
     NoGrader,
     /// Only negated judges grade them, and there is no reference.
     NegatedJudges,
+    /// Only graders of trajectories grade them, and no probe has a trajectory.
+    Trajectories,
 }
 
 /// The most that a reference takes of a limit: of its time in milliseconds, or of its memory in MB.

@@ -36,6 +36,9 @@ pub const TRAJECTORY_FILE: u64 = 64 << 20;
 
 /// Entries of each list of a grade.
 pub const GRADE_ENTRIES: usize = 20;
+
+/// What the proxy of an agent refused, by host or request.
+pub const DENIED: usize = 100;
 /// Places of a grade in which output and baseline differ.
 pub const GRADE_PLACES: usize = 60;
 /// Bytes of an expected or actual value.

@@ -55,6 +55,9 @@ pub struct ModelUsed {
     /// Answers of unknown cost: they report no tokens, or the model has no price.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unpriced: u64,
+    /// Calls whose tokens and cost are a lower bound; the sums are then lower bounds, too.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lower_bounds: u64,
     /// Usage of the network by this run.
     pub spent: SpentOn,
     /// Answers that reached their token limit.
@@ -128,6 +131,12 @@ impl Attempt {
             (Some(output), _) => output.usage,
             (None, stored) => stored.as_ref().and_then(|stored| stored.usage),
         }
+    }
+
+    /// Tokens and cost of the output are a lower bound.
+    pub fn has_lower_bound(&self) -> bool {
+        let call = self.call.as_ref();
+        call.is_some_and(|call| call.usage_is_lower_bound)
     }
 
     /// Why the model ended its answer, when it said.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use eval_agents::trajectory::{PerformedCall, Trajectory, TrajectoryStep};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::limits;
@@ -29,6 +30,9 @@ pub struct TrajectoryRecord {
     /// Reasons why the trajectory does not contain everything that the agent did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub incomplete: Vec<String>,
+    /// Hosts and requests that the agent's proxy refused.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub denied: Vec<String>,
     /// The steps with their texts shortened, for reports; those of subagents follow. Of many steps,
     /// the first and the last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -92,6 +96,9 @@ fn is_zero(n: &usize) -> bool {
 /// were counted.
 pub const USAGE_IS_LOWER_BOUND: &str = "usage_is_lower_bound";
 
+/// In `extra` of a trajectory: what the proxy of the agent refused.
+pub const DENIED: &str = "denied";
+
 impl TrajectoryRecord {
     /// Before its digest is known ([`TrajectoryRecord::seal`]).
     pub fn new(trajectory: Trajectory) -> Self {
@@ -123,6 +130,16 @@ impl TrajectoryRecord {
             .take(limits::GRADE_ENTRIES);
         self.incomplete = reasons
             .map(|reason| shortened(reason, limits::EXCERPT).into_owned())
+            .collect();
+        let denied = trajectory
+            .extra
+            .as_ref()
+            .and_then(|extra| extra.get(DENIED));
+        let denied = denied.and_then(Value::as_array).into_iter().flatten();
+        self.denied = denied
+            .filter_map(Value::as_str)
+            .take(limits::DENIED)
+            .map(|what| shortened(what, limits::EXCERPT).into_owned())
             .collect();
         (self.timeline, self.omitted) = timeline(trajectory);
     }
@@ -188,7 +205,8 @@ impl TrajectoryRecord {
             let texts = step.text.len() + step.reasoning.len();
             size_of::<TimelineStep>() + texts + step.calls.iter().map(call).sum::<usize>()
         };
-        let reasons: usize = self.incomplete.iter().map(String::len).sum();
+        let reasons = self.incomplete.iter().chain(&self.denied);
+        let reasons: usize = reasons.map(String::len).sum();
         size_of::<Self>() + reasons + self.timeline.iter().map(step).sum::<usize>()
     }
 }

@@ -232,12 +232,20 @@ fn remarks(page: &mut Page, report: &CheckReport) {
             outside(&cases(&report.without_reference)),
         ));
     }
+    if report.without_trajectories.count > 0 {
+        let words = text![
+            "graders of trajectories, which no probe has; their other graders were checked; ",
+            outside(&cases(&report.without_trajectories))
+        ];
+        facts.push(("Not checked".into(), words));
+    }
     for left_out in &report.left_out {
         let why = match left_out.reason {
             LeftOutReason::Judges => "judged by models, which --judges calls",
             LeftOutReason::People => "graded by people",
             LeftOutReason::NoBaseline => "no baseline yet",
             LeftOutReason::NoGrader => "nothing grades them",
+            LeftOutReason::Trajectories => "only trajectories are graded, which no probe has",
             LeftOutReason::NegatedJudges => "only negated judges, and no reference",
         };
         let words = text![own(format!("{why}; ")), outside(&cases(&left_out.cases))];

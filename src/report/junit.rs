@@ -137,12 +137,12 @@ fn models_used(suite: &mut TestSuite, used: &ModelUsed) {
     property(
         suite,
         "models.cost_usd",
-        &known(used.cost_usd, used.unpriced),
+        &known(used.cost_usd, used.unpriced + used.lower_bounds),
     );
     property(
         suite,
         "models.spent.usd",
-        &known(used.spent.usd, used.spent.unpriced),
+        &known(used.spent.usd, used.spent.unpriced + used.lower_bounds),
     );
 }
 

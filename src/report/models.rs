@@ -156,6 +156,11 @@ fn waited(used: &ModelUsed) -> String {
     }
 }
 
+/// Before a sum that so many lower bounds are part of.
+fn at_least(lower_bounds: u64) -> &'static str {
+    if lower_bounds > 0 { "at least " } else { "" }
+}
+
 fn tokens(used: &ModelUsed) -> String {
     if used.all_answers() == 0 {
         return String::new();
@@ -164,7 +169,8 @@ fn tokens(used: &ModelUsed) -> String {
         return "unknown: the answers do not report them".to_owned();
     }
     let usage = format!(
-        "{} in, {} out",
+        "{}{} in, {} out",
+        at_least(used.lower_bounds),
         number(used.tokens_input),
         number(used.tokens_output)
     );
@@ -178,7 +184,9 @@ fn tokens(used: &ModelUsed) -> String {
 fn cost(used: &ModelUsed) -> String {
     match used.cost_usd {
         _ if used.all_answers() == 0 => String::new(),
-        Some(usd) if used.unpriced == 0 => figures::cost(usd),
+        Some(usd) if used.unpriced == 0 => {
+            format!("{}{}", at_least(used.lower_bounds), figures::cost(usd))
+        }
         Some(usd) => {
             format!(
                 "at least {} ({} with unknown cost)",
@@ -200,7 +208,9 @@ fn spent(used: &ModelUsed) -> String {
         return String::new();
     }
     let usd = match spent.usd {
-        Some(usd) if spent.unpriced == 0 => figures::cost(usd),
+        Some(usd) if spent.unpriced == 0 => {
+            format!("{}{}", at_least(used.lower_bounds), figures::cost(usd))
+        }
         Some(usd) => format!("at least {}", figures::cost(usd)),
         None => "unknown price".to_owned(),
     };
@@ -223,6 +233,12 @@ fn remarks(used: &ModelUsed) -> Vec<String> {
         all.push(format!(
             "{} ended without an answer",
             plural(used.unanswered, "call")
+        ));
+    }
+    if used.lower_bounds > 0 {
+        all.push(format!(
+            "the usage of {} is known only in part",
+            plural(used.lower_bounds, "call")
         ));
     }
     if used.cut > 0 {

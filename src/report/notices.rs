@@ -1,11 +1,14 @@
 //! What every report must say beside the numbers, so that no format forgets it.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::model::{Cause, Failure, ReuseCounts, Shard, Summary, Trust, private_cases};
 use crate::report::page::PageNotice;
 use crate::report::{commands, models};
 use eval_base::text;
+
+/// Refused hosts and requests that a notice names.
+const DENIED: usize = 5;
 
 /// The headline of a run whose code was not isolated.
 pub const NOT_SANDBOXED: &str = "SANDBOX NOT ENFORCED";
@@ -107,6 +110,7 @@ pub fn notices(summary: &Summary) -> Vec<PageNotice> {
     }
     all.extend(repeated(summary));
     all.extend(empty_passes(summary));
+    all.extend(denied(summary));
     let sandbox = summary.metadata.environment.sandbox.as_ref();
     // What passed did so in spite of them.
     let cases = &summary.summary.cases;
@@ -184,6 +188,34 @@ fn empty_passes(summary: &Summary) -> Option<PageNotice> {
     let why = "Graders that only forbid texts pass an empty output; `must_include` or a further grader requires an answer";
     Some(PageNotice {
         notes: vec![why.to_owned()],
+        ..PageNotice::quiet(headline)
+    })
+}
+
+/// What proxies of agents refused in the listed samples.
+fn denied(summary: &Summary) -> Option<PageNotice> {
+    let cases = summary.evals.iter().flat_map(|eval| &eval.cases);
+    let samples = cases.flat_map(|case| &case.samples);
+    let lists = samples.filter_map(|sample| Some(&sample.trajectory.as_ref()?.denied));
+    let lists: Vec<&Vec<String>> = lists.filter(|denied| !denied.is_empty()).collect();
+    let all: BTreeSet<&String> = lists.iter().copied().flatten().collect();
+    if all.is_empty() {
+        return None;
+    }
+    let named: Vec<&str> = all.iter().take(DENIED).map(|what| what.as_str()).collect();
+    let more = match all.len() - named.len() {
+        0 => String::new(),
+        more => format!(" and {} more", text::group_digits(more)),
+    };
+    let at_least = if summary.truncated { "at least " } else { "" };
+    let headline = format!(
+        "Requests of agents were refused in {at_least}{}: {}{more}",
+        text::plural(lists.len(), "sample"),
+        named.join(", ")
+    );
+    let how = "`network.allow` of the target lists the hosts that an agent may connect to";
+    Some(PageNotice {
+        notes: vec![how.to_owned()],
         ..PageNotice::quiet(headline)
     })
 }

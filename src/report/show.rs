@@ -342,6 +342,13 @@ fn of_sample(body: &mut Page, sample: &SampleResult, view: &PageView) {
 const RESULT_LINES: usize = 12;
 
 fn trajectory(body: &mut Page, record: &TrajectoryRecord, view: &PageView) {
+    if !record.denied.is_empty() {
+        let denied = record.denied.iter().map(|what| outside(what));
+        body.words(text![
+            "The proxy of the agent refused ",
+            StyledText::joined(denied, ", ")
+        ]);
+    }
     let title = format!("Trajectory: {}", record.summary());
     match record.content() {
         Some(trajectory) => {

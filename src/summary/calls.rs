@@ -237,6 +237,7 @@ impl CallSums {
         } else {
             used.unanswered += 1;
         }
+        used.lower_bounds += u64::from(call.usage_is_lower_bound);
         used.requests += u64::from(call.requests);
         used.retries += u64::from(call.requests.saturating_sub(1));
         for (label, n) in &call.faults {

@@ -100,6 +100,8 @@ fn check(attempts: &[(&Attempt, &ModelCall)], told: &ModelUsed) -> Result<(), Te
         .filter(|(_, c)| c.requests > 0)
         .map(|(_, c)| u64::from(c.requests) - 1);
     prop_assert_eq!(told.retries, retries.sum::<u64>());
+    let bounds = attempts.iter().filter(|(_, c)| c.usage_is_lower_bound);
+    prop_assert_eq!(told.lower_bounds as usize, bounds.count());
     for label in ["429", "timeout"] {
         let n: u64 = attempts
             .iter()

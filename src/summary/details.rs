@@ -254,6 +254,11 @@ pub(super) fn sample_result(sample: &SampleFinished, last: &Attempt) -> SampleRe
         .attempts
         .split_last()
         .map_or(&[][..], |(_, earlier)| earlier);
+    let mut call = last.call.clone();
+    if let Some(call) = &mut call {
+        // The usage is that of all attempts.
+        call.usage_is_lower_bound = sample.attempts.iter().any(Attempt::has_lower_bound);
+    }
     SampleResult {
         index: sample.sample,
         outcome: verdict.outcome,
@@ -287,7 +292,7 @@ pub(super) fn sample_result(sample: &SampleFinished, last: &Attempt) -> SampleRe
             .sum(),
         usage: usage(sample),
         finish: last.finish(),
-        call: last.call.clone(),
+        call,
         reused_from: sample.reused_from.clone(),
         not_run: verdict.not_run.clone(),
     }
@@ -396,14 +401,13 @@ pub(super) fn untold(sample: &SampleFinished) -> [bool; 2] {
         .attempts
         .iter()
         .filter(|a| a.output.is_some() || a.stored.is_some());
-    outputs
-        .map(Attempt::usage)
-        .fold([false; 2], |[untold, unpriced], usage| {
-            [
-                untold || usage.is_none(),
-                unpriced || usage.is_none_or(|usage| usage.cost_usd.is_none()),
-            ]
-        })
+    outputs.fold([false; 2], |[untold, unpriced], attempt| {
+        let (usage, in_part) = (attempt.usage(), attempt.has_lower_bound());
+        [
+            untold || usage.is_none() || in_part,
+            unpriced || usage.is_none_or(|usage| usage.cost_usd.is_none()) || in_part,
+        ]
+    })
 }
 
 /// True when an answer of a model was not asked for now, so that nobody knows how long it takes.

@@ -136,9 +136,15 @@ fn a_call() -> impl Strategy<Value = ModelCall> {
         ),
         (prop::option::of(0u16..1000), prop::option::of(0u16..1000)),
         (prop::option::of(usage()), prop::option::of(usage()), 1u8..9),
+        prop::bool::weighted(0.2),
     )
         .prop_map(
-            |((model, source, requests, faults), (throttled, paused), (wasted, estimated, day))| {
+            |(
+                (model, source, requests, faults),
+                (throttled, paused),
+                (wasted, estimated, day),
+                usage_is_lower_bound,
+            )| {
                 let sent = source == AnswerSource::Network;
                 ModelCall {
                     model: model.to_owned(),
@@ -150,6 +156,7 @@ fn a_call() -> impl Strategy<Value = ModelCall> {
                     wasted: wasted.filter(|_| sent),
                     estimated: estimated.filter(|_| sent),
                     answered_at: (!sent).then(|| format!("2026-11-0{day}T00:00:00Z")),
+                    usage_is_lower_bound,
                 }
             },
         )

@@ -17,7 +17,7 @@ use eval_sandbox::process_tree::{
     self, SandboxStop, StartError, TreeCommand, TreeEnd, TreeOutput, signal_name,
 };
 
-use crate::workspace::{SampleWorkspace, WorkspaceProgram};
+use crate::workspace::{PrivateFile, SampleWorkspace, WorkspaceProgram};
 
 use super::thoughts::answer_of;
 use super::{TargetAnswer, TargetFailure};
@@ -67,7 +67,12 @@ pub(super) async fn ask(
         CommandPlace::Workspace(workspace) => {
             let program = WorkspaceProgram {
                 command: &prepared.command,
-                private: prepared.files,
+                named: &prepared.command.argv,
+                private: prepared
+                    .files
+                    .into_iter()
+                    .map(|(name, content)| PrivateFile::new(name, content))
+                    .collect(),
                 keeps_variables: false,
             };
             workspace.run(program).await

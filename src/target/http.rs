@@ -103,6 +103,7 @@ pub(super) async fn call_service(
     };
     let program = WorkspaceProgram {
         command: &command,
+        named: &command.argv,
         private: Vec::new(),
         keeps_variables: false,
     };

@@ -107,6 +107,8 @@ pub enum TargetError {
     },
     #[error("{0}")]
     Recording(#[from] RecordingProblems),
+    #[error("{} has no recordings of agents; `run --record` writes them", path.display())]
+    NoExchanges { path: PathBuf },
     #[error("a recording supports up to 2,147,483,648 cases")]
     TooManyCases,
     #[error(transparent)]
@@ -228,6 +230,7 @@ impl RunTargets {
             let why = "`--record` writes nothing: the run calls no model, neither for a target or an agent nor as a judge";
             targets.warnings.push(why.to_owned());
         }
+        targets.agents.check_folders(plan.agents())?;
         for (number, (path, asked)) in asked.into_iter().enumerate() {
             let (recording, warnings) = Recording::open(path, asked, number < HELD)?;
             targets.warnings.extend(warnings);

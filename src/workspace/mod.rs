@@ -42,7 +42,7 @@ pub use finished::{BESIDE, FinishedWorkspace, WorkspaceTestJob, WorkspaceTestRun
 pub(crate) use guarded::CODE_ENDINGS;
 pub use recorded::RecordedWork;
 pub(crate) use sample::CarriedFiles;
-pub use sample::{SampleWorkspace, WorkspaceProgram, WrittenFiles};
+pub use sample::{PrivateFile, SampleWorkspace, WorkspaceProgram, WrittenFiles};
 pub use service::{ServiceAnswer, ServiceFault};
 
 /// The attributes by which overlays mark what changed: none is mounted by root.

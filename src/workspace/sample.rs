@@ -86,14 +86,33 @@ pub struct SampleWorkspace {
 /// A program of the suite's author in a workspace.
 #[derive(Debug)]
 pub struct WorkspaceProgram<'c> {
-    /// `dir` is the suite's folder. In the sandbox, files of it that `argv` names are shown to the
-    /// program, elsewhere than in the workspace.
+    /// `dir` is the suite's folder.
     pub command: &'c TreeCommand,
-    /// Contents that the program reads: name, bytes. In `argv`, `\0/NAME` stands for the place of
-    /// one.
-    pub private: Vec<(String, Vec<u8>)>,
+    /// Words of the command that may name files of `dir`. In the sandbox these are shown to the
+    /// program, elsewhere than in the workspace.
+    pub named: &'c [String],
+    /// Contents that the program reads. In `argv`, `\0/NAME` stands for the place of one.
+    pub private: Vec<PrivateFile>,
     /// Its variables are not replaced by those of the workspace.
     pub keeps_variables: bool,
+}
+
+/// A content that a program reads, by its relative path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PrivateFile {
+    pub name: String,
+    pub content: Vec<u8>,
+    pub is_executable: bool,
+}
+
+impl PrivateFile {
+    pub fn new(name: String, content: Vec<u8>) -> PrivateFile {
+        PrivateFile {
+            name,
+            content,
+            is_executable: false,
+        }
+    }
 }
 
 /// Copies of files that programs wrote.
@@ -231,7 +250,7 @@ impl SampleWorkspace {
             *word = word.replace(crate::isolation::PRIVATE_FOLDER, &own);
         }
         let own = |path: &Path| Ok(path.to_string_lossy().into_owned());
-        let named = CarriedFiles::of(&command.dir, &command.argv, own);
+        let named = CarriedFiles::of(&command.dir, program.named, own);
         command.argv = named
             .map_err(|reason| StartError { reason })?
             .words(&command.argv);
@@ -329,7 +348,7 @@ impl SampleWorkspace {
     ) -> Result<(Vec<ReadOnlyBind>, CarriedFiles), String> {
         let store = self.place.path().join("suite");
         let command = program.command;
-        let files = CarriedFiles::of::<String>(&command.dir, &command.argv, |path| {
+        let files = CarriedFiles::of::<String>(&command.dir, program.named, |path| {
             let outside = || format!("{} is not in the suite's folder", path.display());
             let name = path.strip_prefix(&command.dir);
             let name = name.map_err(|_| outside())?;
@@ -353,7 +372,7 @@ impl SampleWorkspace {
 
     fn show_private(
         &self,
-        files: Vec<(String, Vec<u8>)>,
+        files: Vec<PrivateFile>,
         read_only: &mut Vec<ReadOnlyBind>,
     ) -> io::Result<String> {
         if files.is_empty() {
@@ -592,12 +611,16 @@ fn recorded_changes(changes: &WorkspaceChanges) -> WorkspaceChanges {
     kept
 }
 
-/// Writes files below a folder, by their relative paths.
-fn write_all(folder: &Path, files: &[(String, Vec<u8>)]) -> io::Result<()> {
-    for (name, content) in files {
-        let path = folder.join(name);
+/// Writes files below a folder.
+fn write_all(folder: &Path, files: &[PrivateFile]) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    for file in files {
+        let path = folder.join(&file.name);
         std::fs::create_dir_all(path.parent().unwrap_or(folder))?;
-        std::fs::write(path, content)?;
+        std::fs::write(&path, &file.content)?;
+        if file.is_executable {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755))?;
+        }
     }
     Ok(())
 }

@@ -6,13 +6,13 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::support::{Call, Project, eventually};
+use crate::support::{Call, Project};
 
 /// Runs its prompt as a script.
 const AGENT: &str = "sh -c \"$(cat)\"\n";
 
 /// A suite whose agent is a shell script; `settings` are more keys of the target.
-fn suite(settings: &str, cases: &[(&str, &str)]) -> Project {
+pub fn suite(settings: &str, cases: &[(&str, &str)]) -> Project {
     let suite = format!(
         "eval_suite:\n  name: Agents\n  evals: [{{$ref: cases.yaml}}]\n  \
          target: {{type: agent, agent: command, command: [sh, agent.sh]{settings}}}\n"
@@ -36,13 +36,13 @@ fn suite(settings: &str, cases: &[(&str, &str)]) -> Project {
     ])
 }
 
-fn run(project: &Project, variables: &[(&str, &str)]) -> Call {
+pub fn run(project: &Project, variables: &[(&str, &str)]) -> Call {
     let mut command = project.command(&["run", "--suite", "suite.yaml", "--quiet"]);
     Call::of(command.envs(variables.iter().copied()).output().unwrap())
 }
 
 /// The first sample of a case in the latest run.
-fn sample(project: &Project, id: &str) -> Value {
+pub fn sample(project: &Project, id: &str) -> Value {
     let report = project.report();
     let cases = report["evals"][0]["cases"].as_array().unwrap();
     let case = cases.iter().find(|case| case["id"] == id);
@@ -77,57 +77,16 @@ fn agent_without_workspace_key_gets_an_empty_one_and_its_own_home() {
 }
 
 #[test]
-fn runaway_agents_end_within_their_limits_and_leave_nothing() {
-    let daemon = "(setsid sh -c 'while :; do sleep 1; : eval-agent-daemon; done' &) ; echo done";
-    let cases = [
-        ("loop", "while :; do :; done"),
-        ("fork", "b() { b | b & }; b; sleep 60"),
-        ("output", "head -c 10G /dev/zero; echo done"),
-        ("daemon", daemon),
-        (
-            "git",
-            "mkdir -p .git; printf '[core]\\n\\tfsmonitor = touch /tmp/run-by-git\\n' > .git/config; echo done",
-        ),
-        (
-            "plant",
-            "echo 'echo planted' > $HOME/.profile; cat $HOME/.bashrc 2>&1; echo done",
-        ),
-        (
-            "after",
-            "ls -A $HOME; cat .git/config 2>/dev/null; echo done",
-        ),
-    ];
-    let project = suite(", limits: {wall_seconds: 4}", &cases);
-    run(&project, &[]).expect(1);
-    for id in ["loop", "fork"] {
-        let ended = sample(&project, id);
-        assert_eq!(
-            (&ended["outcome"], &ended["cause"]),
-            (&"failed".into(), &"timeout".into()),
-            "{ended}"
-        );
-    }
-    for id in ["daemon", "git", "plant", "after"] {
-        assert_eq!(sample(&project, id)["outcome"], "passed", "{id}");
-    }
-    assert_eq!(sample(&project, "after")["output"], "done\n");
-    eventually("no process is left", || !is_running("eval-agent-daemon"));
-}
-
-fn is_running(word: &str) -> bool {
-    std::fs::read_dir("/proc").unwrap().flatten().any(|entry| {
-        let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
-        String::from_utf8_lossy(&line).contains(word)
-    })
-}
-
-#[test]
 fn wrong_settings_of_agents_are_reported() {
     for (target, message) in [
         ("{type: agent, agent: codex}", "`codex` has no `model`"),
         (
             "{type: agent, agent: command}",
             "`agent: command` has no `command`",
+        ),
+        (
+            "{type: agent, agent: command, command: [sh], replay: recordings}",
+            "`replay` needs a `model`",
         ),
         (
             "{type: agent, agent: claude-code, model: 'openai:gpt-5', api_key_env: K}",
@@ -177,14 +136,14 @@ fn wrong_settings_of_agents_are_reported() {
 }
 
 /// A scripted model on 127.0.0.1, and the requests that it got.
-struct ScriptedModel {
+pub struct ScriptedModel {
     server: Child,
-    url: String,
+    pub url: String,
     log: PathBuf,
 }
 
 impl ScriptedModel {
-    fn start(project: &Project, script: Value) -> ScriptedModel {
+    pub fn start(project: &Project, script: Value) -> ScriptedModel {
         let own = tempfile::tempdir().unwrap().keep();
         let (file, log) = (own.join("script.json"), own.join("log"));
         std::fs::write(&file, script.to_string()).unwrap();
@@ -221,7 +180,7 @@ impl Drop for ScriptedModel {
 }
 
 /// A suite with the small agent of `evals/agents`; `settings` are more keys of its target.
-fn small_agent(settings: &str, input: &str) -> Project {
+pub fn small_agent(settings: &str, input: &str) -> Project {
     let target = format!(
         "{{type: agent, agent: command, command: [python3, agent.py], stream: claude-code, model: 'anthropic:m'{settings}}}"
     );
@@ -241,7 +200,7 @@ fn small_agent(settings: &str, input: &str) -> Project {
 }
 
 /// Every file below, unpacked.
-fn contents(folder: &Path, found: &mut Vec<(PathBuf, Vec<u8>)>) {
+pub fn contents(folder: &Path, found: &mut Vec<(PathBuf, Vec<u8>)>) {
     for entry in std::fs::read_dir(folder).unwrap().flatten() {
         let path = entry.path();
         if path.is_symlink() {
@@ -433,6 +392,12 @@ fn model_that_gives_no_answer_makes_the_sample_errored() {
 /// The first sample of an agent that calls its model once and then runs this Python, on a model with
 /// these faults.
 fn printing_agent(settings: &str, rest: &str) -> (Value, Vec<Value>) {
+    let task = json!({ "if": "", "do": [], "end": "ok" });
+    let (project, requests) = printing_project((settings, rest), task);
+    (sample(&project, "a"), requests)
+}
+
+fn printing_project((settings, rest): (&str, &str), task: Value) -> (Project, Vec<Value>) {
     let agent = format!(
         "import json, os, sys, urllib.request\n\
          def ask(**more):\n    \
@@ -446,13 +411,12 @@ fn printing_agent(settings: &str, rest: &str) -> (Value, Vec<Value>) {
     );
     let project = small_agent("", "x");
     project.write("agent.py", &agent);
-    let script = json!([{ "if": "", "do": [], "end": "ok" }]);
-    let model = ScriptedModel::start(&project, script);
+    let model = ScriptedModel::start(&project, json!([task]));
     let with = format!("'anthropic:m', base_url: '{}'{settings}", model.url);
     let suite = std::fs::read_to_string(project.path().join("suite.yaml")).unwrap();
     project.write("suite.yaml", &suite.replace("'anthropic:m'", &with));
     run(&project, &[]);
-    (sample(&project, "a"), model.requests())
+    (project, model.requests())
 }
 
 #[test]
@@ -490,6 +454,46 @@ fn much_output_of_an_agent_is_read_to_its_end() {
     let long = end.replace("'done'", "'x' * 1100000");
     let (ended, _) = printing_agent("", &format!("ask()\n{long}"));
     assert_eq!(ended["cause"], "output_limit", "{ended}");
+}
+
+#[test]
+fn reports_show_what_the_proxy_refused_and_which_sums_are_lower_bounds() {
+    let rest = "import http.client\nask()\n\
+                for host in ('evil.example', 'other.example'):\n    \
+                    link = http.client.HTTPConnection(os.environ['HTTP_PROXY'].split('/')[2])\n    \
+                    link.request('CONNECT', host + ':443', headers={'host': host + ':443'})\n    \
+                    print(link.getresponse().status, file=sys.stderr)\n\
+                show(type='result', subtype='success', is_error=False, result='done')\n";
+    let settings =
+        ", network: {allow: [good.example]}, price: {input_per_million: 1, output_per_million: 10}";
+    let searched = json!({ "server_tool_use": { "web_search_requests": 1 } });
+    let task = json!({ "if": "", "do": [], "end": "ok", "usage": searched });
+    let (project, _) = printing_project((settings, rest), task);
+    let ended = sample(&project, "a");
+    assert_eq!(ended["outcome"], "passed", "{ended}");
+    let denied = json!(["evil.example:443", "other.example:443"]);
+    assert_eq!(ended["trajectory"]["denied"], denied, "{ended}");
+    assert_eq!(ended["call"]["usage_is_lower_bound"], true, "{ended}");
+    let report = project.report();
+    assert_eq!(report["models"]["total"]["lower_bounds"], 1, "{report}");
+    let refused =
+        "Requests of agents were refused in 1 sample: evil.example:443, other.example:443";
+    let bound = "the usage of 1 call is known only in part";
+    for form in ["terminal", "markdown", "html"] {
+        let page = project.call(&["report", "--run", "latest", "--format", form, "--verbose"]);
+        let page = page.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        let page = page.replace('\\', "");
+        assert!(page.contains(refused), "{form}: {page}");
+        assert!(
+            page.contains(bound) && page.contains("at least $"),
+            "{form}: {page}"
+        );
+    }
+    let shown = project.call(&["show", "a"]).expect(0).stdout;
+    let refused = "The proxy of the agent refused evil.example:443, other.example:443";
+    assert!(shown.contains(refused), "{shown}");
+    let shown = project.call(&["show", "a", "--verbose"]).expect(0).stdout;
+    assert!(shown.contains("at least 1,300 in, 50 out"), "{shown}");
 }
 
 #[test]

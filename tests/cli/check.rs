@@ -432,3 +432,41 @@ fn cheats_among_compiled_tests_are_functions() {
         "{exit}"
     );
 }
+
+#[test]
+fn graders_of_trajectories_are_left_out_and_the_check_says_so() {
+    let trajectory = "{type: code, config: {method: trajectory, max_steps: 9}}";
+    let exact = "{type: code, config: {method: exact_match, value: Paris}}";
+    let cases = format!(
+        "  - {{id: only, input: x, grader: {trajectory}}}\n  \
+         - {{id: both, input: x, solution: Paris, graders: [{trajectory}, {exact}]}}\n  \
+         - {{id: two, input: x, solution: Paris, combine: {{at_least: 2}}, graders: [{trajectory}, {exact}, {exact}]}}\n"
+    );
+    let project = project(&cases);
+    let report = check(&project, 0, &[]);
+    assert_eq!(report["decision"], "holds", "{report}");
+    assert_eq!(
+        (&report["checked_cases"], &report["proved_cases"]),
+        (&2.into(), &2.into())
+    );
+    assert_eq!(
+        report["without_trajectories"]["first"],
+        serde_json::json!(["code/both", "code/two"])
+    );
+    assert_eq!(report["left_out"][0]["reason"], "trajectories", "{report}");
+    assert_eq!(
+        report["left_out"][0]["cases"]["first"],
+        serde_json::json!(["code/only"])
+    );
+    let page = project
+        .call(&["check", "--suite", "suite.yaml"])
+        .expect(0)
+        .stdout;
+    let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    for said in [
+        "Not checked graders of trajectories, which no probe has; their other graders were checked; 2 cases: code/both, code/two",
+        "Left out only trajectories are graded, which no probe has; 1 case: code/only",
+    ] {
+        assert!(page.contains(said), "{said} is not in {page}");
+    }
+}

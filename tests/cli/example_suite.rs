@@ -590,6 +590,31 @@ fn init_template_workspace_is_valid_passes_and_is_proved() {
 }
 
 #[test]
+fn init_template_agent_is_valid_passes_and_is_proved() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join(".git")).unwrap();
+    expect(0, dir.path(), &["init", "--template", "agent"]);
+    expect(0, dir.path(), &["validate", SUITE[0], SUITE[1], "--strict"]);
+    let shown = expect(0, dir.path(), &["run", "--progress", "none"]);
+    assert!(shown.contains("GATE PASS"), "{shown}");
+    let report = read_json(&latest(dir.path(), ".json"));
+    let sample = &report["eval_report"]["evals"][0]["cases"][0]["samples"][0];
+    assert_eq!(sample["call"]["source"], "recording", "{sample:#}");
+    assert_eq!(sample["trajectory"]["tool_calls"], 3, "{sample:#}");
+    // The trajectory is not proved, and the check says so.
+    let said = expect(0, dir.path(), &["check", "--format", "json"]);
+    let checked: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(checked["decision"], "holds", "{checked:#}");
+    assert_eq!(checked["proved_cases"], 1, "{checked:#}");
+    assert_eq!(checked["without_trajectories"]["count"], 1, "{checked:#}");
+    // Another prompt has no recording.
+    let tasks = dir.path().join("evals/tasks.yaml");
+    let text = std::fs::read_to_string(&tasks).unwrap();
+    std::fs::write(&tasks, text.replace("Run the tests.", "Run them.")).unwrap();
+    expect(3, dir.path(), &["run", "--progress", "none"]);
+}
+
+#[test]
 fn what_new_writes_is_valid_as_it_is() {
     let dir = tempfile::tempdir().unwrap();
     for (kind, id) in [

@@ -12,6 +12,7 @@ mod support;
 mod tier;
 
 mod accept;
+mod agent_endings;
 mod agents;
 mod apps;
 mod baseline_cycle;

@@ -209,3 +209,28 @@ fn secrets_are_in_no_file_of_a_run_with_trajectories() {
         assert!(!text.contains("sk-very-secret-key"), "{text}");
     }
 }
+
+#[test]
+fn exported_outputs_carry_their_trajectories() {
+    let project = project();
+    run(&project, &["run"]);
+    let first = sample(&project, "inline")["trajectory"]["sha256"].clone();
+    let args = [
+        "export",
+        "--suite",
+        "suite.yaml",
+        "--case",
+        "inline",
+        "--output",
+        "again.jsonl",
+    ];
+    project.call(&args).expect(0);
+    let lines = fs::read_to_string(project.path().join("again.jsonl")).unwrap();
+    let line: Value = serde_json::from_str(&lines).unwrap();
+    assert_eq!(line["trajectory"]["steps"].as_array().unwrap().len(), 3);
+    run(
+        &project,
+        &["run", "--outputs", "again.jsonl", "--case", "inline"],
+    );
+    assert_eq!(sample(&project, "inline")["trajectory"]["sha256"], first);
+}

@@ -19,4 +19,5 @@ mod files;
 mod hostile;
 mod many;
 mod report;
+mod timeline;
 mod view;

@@ -447,7 +447,10 @@ mod tests {
             ("r{m,} -rf x", "rm r -rf x"),
             ("a{b,c{d,e}}f", "abf acdf acef"),
             ("echo {a..c} {c..a..1}", "echo a b c c b a"),
-            ("echo '{a,b}' {'a',b} \\{a,b} ${a,b} {a} {1..2}", "echo {a,b} a b {a,b} ${a,b} {a} {1..2}"),
+            (
+                "echo '{a,b}' {'a',b} \\{a,b} ${a,b} {a} {1..2}",
+                "echo {a,b} a b {a,b} ${a,b} {a} {1..2}",
+            ),
         ] {
             assert_eq!(lines(text), [command], "{text}");
         }

@@ -67,7 +67,10 @@ pub fn submit(made: &mut Trajectory) -> bool {
             ..ObservationResult::default()
         };
         set(&mut result, "exit_code", json!(0));
-        step.observation.get_or_insert_default().results.push(result);
+        step.observation
+            .get_or_insert_default()
+            .results
+            .push(result);
     }
     true
 }
@@ -79,7 +82,9 @@ pub fn answers_in(made: &Trajectory, has_side_answers: bool) -> usize {
     let others = made.subagent_trajectories.iter().filter(|one| {
         !has_side_answers || answers(one) != 1 || one.steps.iter().any(|s| !s.tool_calls.is_empty())
     });
-    others.map(answers).fold(answers(made), usize::saturating_add)
+    others
+        .map(answers)
+        .fold(answers(made), usize::saturating_add)
 }
 
 /// Joins what the agent prints with its conversation. Returned is why the result may lack calls.
@@ -92,17 +97,20 @@ pub fn join(printed: &mut Trajectory, made: &Trajectory, format: StreamFormat) -
     let pairs = pairs(&keys, &calls, format);
     let mut pair = pairs.iter();
     let mut reasons = Vec::new();
-    each_call(printed, &mut |step, at| {
-        match pair.next().copied().flatten().and_then(|made| calls.get(made)) {
-            Some(made) => adopt(step, at, made, format),
-            None => {
-                if let Some(call) = step.tool_calls.get_mut(at) {
-                    call.mark_unsupported();
-                    reasons.push(format!(
+    each_call(printed, &mut |step, at| match pair
+        .next()
+        .copied()
+        .flatten()
+        .and_then(|made| calls.get(made))
+    {
+        Some(made) => adopt(step, at, made, format),
+        None => {
+            if let Some(call) = step.tool_calls.get_mut(at) {
+                call.mark_unsupported();
+                reasons.push(format!(
                         "the agent printed a call of `{}` (`{}`) that its conversation with the model does not have",
                         call.function_name, call.tool_call_id
                     ));
-                }
             }
         }
     });
@@ -171,7 +179,9 @@ fn call_keys(call: &ToolCall, format: StreamFormat) -> [Option<String>; 2] {
             let command = command_of(call).map(|text| innermost_text(&text));
             let patches = name == "file_change"
                 || name.contains("apply_patch")
-                || command.as_ref().is_some_and(|text| text.contains("apply_patch"));
+                || command
+                    .as_ref()
+                    .is_some_and(|text| text.contains("apply_patch"));
             let own = match &command {
                 Some(text) => format!("run\n{text}"),
                 None => format!("call\n{name}"),
@@ -204,7 +214,10 @@ fn pairs(
     calls: &[PerformedCall<'_>],
     format: StreamFormat,
 ) -> Vec<Option<usize>> {
-    let made: Vec<_> = calls.iter().map(|made| call_keys(made.call, format)).collect();
+    let made: Vec<_> = calls
+        .iter()
+        .map(|made| call_keys(made.call, format))
+        .collect();
     let mut pairs = vec![None; keys.len()];
     let mut free: BTreeSet<usize> = (0..calls.len()).collect();
     for level in 0..2 {
@@ -383,7 +396,11 @@ mod tests {
         let made = conversation(&[&[bash("t1", "rm -rf x")]]);
         let shown = joined(claude(&[bash("t1", "ls")]), &made, StreamFormat::ClaudeCode);
         assert_eq!(shown, [r#"~Bash {"command":"rm -rf x"}"#]);
-        let same = joined(claude(&[bash("t1", "rm -rf x")]), &made, StreamFormat::ClaudeCode);
+        let same = joined(
+            claude(&[bash("t1", "rm -rf x")]),
+            &made,
+            StreamFormat::ClaudeCode,
+        );
         assert_eq!(same, [r#"Bash {"command":"rm -rf x"}"#]);
     }
 
@@ -393,7 +410,10 @@ mod tests {
         let shown = joined(claude(&[bash("t1", "ls")]), &made, StreamFormat::ClaudeCode);
         assert_eq!(
             shown,
-            [r#"Bash {"command":"ls"}"#, r#"+Bash {"command":"rm -rf x"}"#]
+            [
+                r#"Bash {"command":"ls"}"#,
+                r#"+Bash {"command":"rm -rf x"}"#
+            ]
         );
     }
 
@@ -448,7 +468,8 @@ mod tests {
         let mut reader = ConversationReader::new("a", "1");
         let request = json!({"messages": [{"role": "user", "content": "p"}]});
         for id in ["t1", "t2"] {
-            let block = json!({"type": "tool_use", "id": id, "name": "Bash", "input": {"command": "ls"}});
+            let block =
+                json!({"type": "tool_use", "id": id, "name": "Bash", "input": {"command": "ls"}});
             reader.add(&ApiExchange {
                 api: MessageApi::AnthropicMessages,
                 at: None,
@@ -498,7 +519,11 @@ mod tests {
         ] {
             let mut one = printed(of_agent);
             join(&mut one, &made(of_model), StreamFormat::ClaudeCode);
-            assert_eq!(one.tool_calls()[0].is_error(), Some(expected), "{of_agent:?} {of_model}");
+            assert_eq!(
+                one.tool_calls()[0].is_error(),
+                Some(expected),
+                "{of_agent:?} {of_model}"
+            );
         }
     }
 

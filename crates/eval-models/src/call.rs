@@ -247,6 +247,10 @@ pub struct ModelCall {
     /// Time of the original answer (RFC 3339, UTC), if it is from the cache or a recording.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered_at: Option<String>,
+    /// True if tokens and cost of the output are a lower bound: an answer of the agent's model
+    /// reports no usage, or not all of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub usage_is_lower_bound: bool,
 }
 
 impl ModelCall {

@@ -13,7 +13,9 @@ Examples:
   eval-harness init             scaffold ./evals
   eval-harness init ../service  scaffold ../service/evals
   eval-harness init --template workspace
-                                an agent that edits files
+                                a command that edits files
+  eval-harness init --template agent
+                                a coding agent and its model
   eval-harness init --skill     for coding agents:
                                 .agents/skills/eval-harness/SKILL.md
   eval-harness init --skill=.claude/skills")]
@@ -43,8 +45,10 @@ pub struct InitArgs {
 pub enum InitTemplate {
     /// Recorded answers of a support assistant.
     Assistant,
-    /// A coding agent that edits files in a workspace, judged by hidden tests. Needs Python.
+    /// A command that edits files in a workspace, judged by hidden tests. Needs Python.
     Workspace,
+    /// A coding agent, with recorded answers of its model. Needs Python and the sandbox.
+    Agent,
 }
 
 #[derive(Debug, Args)]

@@ -38,7 +38,7 @@ const ASSISTANT: [(&str, &str); 8] = [
     ),
 ];
 
-/// The files of a new project with a coding agent.
+/// The files of a new project with a command that edits files.
 const WORKSPACE: [(&str, &str); 6] = [
     (
         "evals/eval-suite.yaml",
@@ -54,6 +54,40 @@ const WORKSPACE: [(&str, &str); 6] = [
     (
         "evals/app/tests/hidden_slug.py",
         include_str!("workspace/app/tests/hidden_slug.py"),
+    ),
+];
+
+/// The files of a new project with a coding agent: those of the suite `evals/agents`, whose recording
+/// is of the same prompt.
+const AGENT: [(&str, &str); 9] = [
+    (
+        "evals/eval-suite.yaml",
+        include_str!("agent/eval-suite.yaml"),
+    ),
+    ("evals/tasks.yaml", include_str!("agent/tasks.yaml")),
+    (
+        "evals/agent.py",
+        include_str!("../../../evals/agents/agent.py"),
+    ),
+    (
+        "evals/recordings/agents/python3-2a8e195c/anthropic%3Aclaude-sonnet-4-5/slugs/repeated-separators/0-0.jsonl",
+        include_str!(
+            "../../../evals/agents/recordings/agents/python3-2a8e195c/anthropic%3Aclaude-sonnet-4-5/slugs/fixed/0-0.jsonl"
+        ),
+    ),
+    (
+        "evals/app/slug.py",
+        include_str!("../../../evals/workspaces/python/slug.py"),
+    ),
+    ("evals/app/tests/__init__.py", ""),
+    (
+        "evals/app/tests/test_slug.py",
+        include_str!("../../../evals/workspaces/python/tests/test_slug.py"),
+    ),
+    ("evals/app/tests/hidden/__init__.py", ""),
+    (
+        "evals/app/tests/hidden/test_edges.py",
+        include_str!("../../../evals/workspaces/python/tests/hidden/test_edges.py"),
     ),
 ];
 
@@ -80,6 +114,7 @@ pub fn init_files(template: InitTemplate) -> Vec<(String, String)> {
     let templates: &[_] = match template {
         InitTemplate::Assistant => &ASSISTANT,
         InitTemplate::Workspace => &WORKSPACE,
+        InitTemplate::Agent => &AGENT,
     };
     let templates = templates
         .iter()
@@ -161,7 +196,11 @@ mod tests {
 
     #[test]
     fn every_schema_that_a_template_names_is_written_too() {
-        for (template, all) in [(InitTemplate::Assistant, 6), (InitTemplate::Workspace, 2)] {
+        for (template, all) in [
+            (InitTemplate::Assistant, 6),
+            (InitTemplate::Workspace, 2),
+            (InitTemplate::Agent, 2),
+        ] {
             let files = init_files(template);
             let mut named = 0;
             for (path, text) in files.iter().filter(|(path, _)| path.ends_with(".yaml")) {

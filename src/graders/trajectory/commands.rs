@@ -277,7 +277,9 @@ pub(super) fn findings(
         let unread = runs.iter().find(|(_, run)| run.truncated || run.unread);
         let state = match unread {
             Some((step, run)) if found.is_empty() => RuleState::Unknown(match run.truncated {
-                true => format!("the command of step {step} is too long or too deep to be read in full"),
+                true => {
+                    format!("the command of step {step} is too long or too deep to be read in full")
+                }
                 false => format!("the arguments of the call of step {step} are not valid JSON"),
             }),
             _ => seen.at_most(found.is_empty()),

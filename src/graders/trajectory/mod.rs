@@ -31,7 +31,7 @@ use eval_base::globs::id_glob;
 pub(crate) use rules::trajectory_gap;
 pub(super) use rules::{RuleState, SeenTrajectory};
 
-const METHOD: &str = "trajectory";
+pub(crate) const METHOD: &str = "trajectory";
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -121,17 +121,24 @@ impl<'t> SeenTrajectory<'t> {
 /// that only the conversation with the model has, it is not known.
 fn sort_by_time(trajectory: &Trajectory, calls: &mut [PerformedCall<'_>]) -> Option<String> {
     let refers = |id: &str| {
-        let steps = trajectory.subagent_trajectories.iter().flat_map(|one| &one.steps);
-        let results = trajectory.steps.iter().chain(steps).flat_map(|step| step.results());
+        let steps = trajectory
+            .subagent_trajectories
+            .iter()
+            .flat_map(|one| &one.steps);
+        let results = trajectory
+            .steps
+            .iter()
+            .chain(steps)
+            .flat_map(|step| step.results());
         let mut references = results.flat_map(|result| &result.subagent_trajectory_ref);
         references.any(|one| one.trajectory_id.as_deref() == Some(id))
     };
     // The place of a subagent is that of the call that started it.
     let is_apart = |made: &PerformedCall<'_>| {
         made.step.is_unprinted()
-            || made.trajectory_id.is_some_and(|id| {
-                trajectory.trajectory_id.as_deref() != Some(id) && !refers(id)
-            })
+            || made
+                .trajectory_id
+                .is_some_and(|id| trajectory.trajectory_id.as_deref() != Some(id) && !refers(id))
     };
     if calls.len() < 2 || !calls.iter().any(is_apart) {
         return None;
@@ -140,7 +147,10 @@ fn sort_by_time(trajectory: &Trajectory, calls: &mut [PerformedCall<'_>]) -> Opt
         calls.sort_by_key(|made| made.step.time());
         return None;
     }
-    Some("the calls are of several records without times, so that their order is not known".to_owned())
+    Some(
+        "the calls are of several records without times, so that their order is not known"
+            .to_owned(),
+    )
 }
 
 /// A few of the words, and how many more there are.

@@ -118,9 +118,12 @@ fn skill_uses(seen: &SeenTrajectory<'_>) -> Vec<SkillUse> {
         let mut names = skills_of(made.call);
         // What only one record has is no use, but an attempt.
         let other = made.call.other_record().map(|other| skills_of(&other));
-        names
-            .unclear
-            .extend(other.into_iter().flat_map(|other| other.clear).filter(|name| !names.clear.contains(name)));
+        names.unclear.extend(
+            other
+                .into_iter()
+                .flat_map(|other| other.clear)
+                .filter(|name| !names.clear.contains(name)),
+        );
         let failed = made.is_error() == Some(true);
         let used = |name: String, unclear: bool| SkillUse {
             name,

@@ -295,14 +295,23 @@ fn call_that_the_agent_alone_reports_fulfils_no_rule_and_breaks_any() {
     let mut trajectory = trajectory(&[&[bash("ls")], &[bash("pytest")]]);
     trajectory.steps[2].tool_calls[0].mark_unsupported();
     let extra = trajectory.extra.get_or_insert_default();
-    extra.insert("incomplete".to_owned(), json!(["a call is not in the conversation"]));
+    extra.insert(
+        "incomplete".to_owned(),
+        json!(["a call is not in the conversation"]),
+    );
     for (rule, outcome) in [
         ("used: bash", Outcome::Passed),
         ("used: {name: bash, min: 2}", Outcome::Errored),
         ("used: {name: bash, max: 1}", Outcome::Failed),
         ("order: [bash, bash]", Outcome::Errored),
-        ("arguments: {name: bash, args: {command: pytest}}", Outcome::Errored),
-        ("arguments: {name: bash, args: {command: ls}}", Outcome::Passed),
+        (
+            "arguments: {name: bash, args: {command: pytest}}",
+            Outcome::Errored,
+        ),
+        (
+            "arguments: {name: bash, args: {command: ls}}",
+            Outcome::Passed,
+        ),
         ("denied_commands: pytest", Outcome::Failed),
         ("not_used: rm", Outcome::Errored),
     ] {
@@ -316,9 +325,16 @@ fn rules_that_forbid_hold_in_both_records() {
     let mut trajectory = trajectory(&[&[bash("ls")]]);
     let mut other = trajectory.steps[1].tool_calls[0].clone();
     other.function_name = "exec".to_owned();
-    other.arguments.insert("command".to_owned(), json!("rm -rf x"));
+    other
+        .arguments
+        .insert("command".to_owned(), json!("rm -rf x"));
     trajectory.steps[1].tool_calls[0].set_other_record(other);
-    for rule in ["denied_commands: rm", "denied_commands: ls", "not_used: exec", "not_used: bash"] {
+    for rule in [
+        "denied_commands: rm",
+        "denied_commands: ls",
+        "not_used: exec",
+        "not_used: bash",
+    ] {
         let grade = judged(&format!("method: trajectory, {rule}"), &trajectory);
         assert_eq!(grade.outcome, Outcome::Failed, "{rule}");
     }
@@ -374,21 +390,40 @@ fn calls_of_several_conversations_are_in_the_order_of_their_times() {
     };
     let early_test = [Some("2026-01-31T12:00:09Z"), Some("2026-01-31T12:00:01Z")];
     let late_test = [Some("2026-01-31T12:00:01Z"), Some("2026-01-31T12:00:09Z")];
-    for rule in ["order: [test, deploy]", "order: {mode: exact, steps: [test, deploy]}"] {
+    for rule in [
+        "order: [test, deploy]",
+        "order: {mode: exact, steps: [test, deploy]}",
+    ] {
         assert_eq!(outcome(rule, early_test), Outcome::Passed, "{rule}");
         assert_eq!(outcome(rule, late_test), Outcome::Failed, "{rule}");
-        assert_eq!(outcome(rule, [late_test[0], None]), Outcome::Errored, "{rule}");
+        assert_eq!(
+            outcome(rule, [late_test[0], None]),
+            Outcome::Errored,
+            "{rule}"
+        );
     }
 }
 
 #[test]
 fn arguments_in_odd_forms_do_not_hide_commands() {
     for (arguments, rule, outcome) in [
-        (json!({"cmd": ["git", "push", 5]}), "git push 5", Outcome::Failed),
-        (json!({"cmd": "true", "program": "git", "args": ["push"]}), "git push", Outcome::Failed),
+        (
+            json!({"cmd": ["git", "push", 5]}),
+            "git push 5",
+            Outcome::Failed,
+        ),
+        (
+            json!({"cmd": "true", "program": "git", "args": ["push"]}),
+            "git push",
+            Outcome::Failed,
+        ),
         (json!({"cmd": "r{m,} -rf x"}), "rm", Outcome::Failed),
         (json!({"cmd": "{fd}>o rm -rf x"}), "rm", Outcome::Failed),
-        (json!(r#"{"command":"rm -rf x","timeout":NaN}"#), "rm", Outcome::Errored),
+        (
+            json!(r#"{"command":"rm -rf x","timeout":NaN}"#),
+            "rm",
+            Outcome::Errored,
+        ),
         (json!("rm -rf x"), "rm", Outcome::Failed),
     ] {
         let mut trajectory = trajectory(&[&[bash("ls")]]);
@@ -401,7 +436,10 @@ fn arguments_in_odd_forms_do_not_hide_commands() {
                 extra.insert("raw_arguments".to_owned(), raw.clone());
             }
         }
-        let grade = judged(&format!("method: trajectory, denied_commands: '{rule}'"), &trajectory);
+        let grade = judged(
+            &format!("method: trajectory, denied_commands: '{rule}'"),
+            &trajectory,
+        );
         assert_eq!(grade.outcome, outcome, "{arguments}");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -55,7 +56,11 @@ pub(super) fn resolve(
         let message = "`cost_usd` limits nothing without a price";
         let at = node.locate("/limits/cost_usd");
         let problem = Problem::error(Code::WorkspaceSetting, at, message);
-        desk.push(problem.hint("add a `price` and a `model`, or remove it"));
+        let hint = match model {
+            Some(_) => "add a `price`, or remove it",
+            None => "add a `price` and a `model`, or remove it",
+        };
+        desk.push(problem.hint(hint));
     }
     let endpoint = model.as_ref().map(|(endpoint, _)| endpoint);
     check_variables(desk, spec, node, (api, endpoint));
@@ -121,6 +126,18 @@ fn check(desk: &mut SuiteDesk, spec: &AgentSpec, node: &Node) {
         let message = "an agent cannot run outside of its workspace".to_owned();
         let hint = "use `sandbox` or `workspace`";
         wrong(node.locate("/isolation"), message, hint);
+    }
+    if spec.model.is_none() {
+        let of_model = ["replay", "base_url", "price", "provider_tools"];
+        for key in of_model.iter().filter(|key| node.get(key).is_some()) {
+            let message = format!("`{key}` needs a `model`");
+            let place = node.key_span(&format!("/{key}"));
+            wrong(
+                place,
+                message,
+                "add `model: \"PROVIDER:MODEL\"`, or remove it",
+            );
+        }
     }
     let name = AgentLaunch::of(spec.agent).map(|launch| launch.name);
     if let (Some(name), None) = (name, &spec.model) {
@@ -385,7 +402,13 @@ fn files(
             let digest = file_hash(&file)
                 .map(|hash| hash.to_string())
                 .unwrap_or_default();
-            found.insert(to, AgentFile::Copy { digest, path: file });
+            let mode = std::fs::metadata(&file).map(|meta| meta.permissions().mode());
+            let copy = AgentFile::Copy {
+                digest,
+                executable: mode.is_ok_and(|mode| mode & 0o100 != 0),
+                path: file,
+            };
+            found.insert(to, copy);
         }
     }
     found

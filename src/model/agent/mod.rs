@@ -69,6 +69,8 @@ pub enum AgentFile {
     Copy {
         /// SHA-256 of its content.
         digest: String,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        executable: bool,
         #[serde(skip)]
         path: PathBuf,
     },

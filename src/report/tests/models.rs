@@ -165,6 +165,35 @@ fn what_is_not_known_is_not_told_as_nothing() {
         tokens   50 in, 20 out (2 answers have no usage)
         cost     at least $0.5000 (1 answer with unknown cost)
     ");
+    let bounded = ModelUsed {
+        lower_bounds: 2,
+        ..busy()
+    };
+    let bounded = with(&[("anthropic:a", bounded)]);
+    assert_snapshot!(on_terminal(&bounded), @"
+    Models
+      - anthropic:a
+        answers  40: 28 from the API, 12 from the cache (oldest 2026-11-02)
+        retries  4 of 33 requests (429: 3, timeout: 2)
+        waited   12.3 s for rate limits, 4.00 s between retries (all calls together)
+        latency  p50 1.20 s, p95 3.40 s, p99 4.10 s
+        tokens   at least 12,345 in, 4,567 out
+        cost     at least $0.0123
+        spent    at least $0.0086 in this run (11,900 tokens, 120 of them wasted)
+        ! 1 call ended without an answer
+        ! the usage of 2 calls is known only in part
+        ! 2 answers truncated at the token limit
+        ! 1 answer refused
+    ");
+    let junit = rendered(ReportFormat::Junit, &bounded);
+    assert!(
+        junit.contains(r#"name="models.cost_usd" value="unknown""#),
+        "{junit}"
+    );
+    assert!(
+        junit.contains(r#"name="models.spent.usd" value="unknown""#),
+        "{junit}"
+    );
     let nobody = ModelUsed {
         answers: Answers::default(),
         unanswered: 3,

@@ -325,7 +325,19 @@ fn time_out(
     places: &FailurePlaces<'_>,
     why: &str,
 ) -> Advice {
+    // Only agents are stopped with what they started, and fail.
+    let is_agent = cause == Cause::Timeout && why.contains("all processes that it started");
+    let setting = match is_agent {
+        true => "`limits.wall_seconds`",
+        false => "`timeout_seconds`",
+    };
     let (rank, whose, took, look) = match cause {
+        Cause::Timeout if is_agent => (
+            AdviceRank::Kind,
+            "agent",
+            latency_ms as fn(&SampleResult) -> Option<f64>,
+            "look for commands that do not end",
+        ),
         Cause::Timeout => (
             AdviceRank::Kind,
             "program",
@@ -366,18 +378,18 @@ fn time_out(
     let slowest = slowest.filter(|share| all_listed || *share >= 0.5);
     let text = match slowest {
         Some(share) if share >= 0.8 => format!(
-            "{lead}, and the slowest {whose} that passed took over four fifths of the limit: raise `timeout_seconds`, or \
-             make them faster"
+            "{lead}, and the slowest {whose} that passed took over four fifths of the limit: raise {setting}, or make \
+             them faster"
         ),
         Some(share) if share >= 0.5 => format!(
-            "{lead}, and the slowest {whose} that passed took over half of the limit: raise `timeout_seconds`, or make them \
+            "{lead}, and the slowest {whose} that passed took over half of the limit: raise {setting}, or make them \
              faster"
         ),
         Some(share) => {
             let part = if share < 0.1 { "a tenth" } else { "half" };
             format!("{lead}, but no {whose} that passed took {part} of the limit: {look}")
         }
-        None => format!("{lead}: {look}, or raise `timeout_seconds`"),
+        None => format!("{lead}: {look}, or raise {setting}"),
     };
     advice(rank, text)
 }

@@ -22,12 +22,12 @@ use crate::model::{
     limits,
 };
 use crate::spec::words::AgentName;
-use crate::workspace::{AgentFolders, AgentPort, SampleWorkspace, WorkspaceProgram};
+use crate::workspace::{AgentFolders, AgentPort, PrivateFile, SampleWorkspace, WorkspaceProgram};
 use eval_agents::streams::{AgentReading, StreamFormat, read_stream};
 use eval_base::files::open_file;
 use eval_base::redact::Redactor;
 use eval_base::text::{hex, truncate_bytes};
-use eval_models::{ModelSpending, RunModels};
+use eval_models::{KeptError, ModelSpending, RunModels};
 use eval_proxy::{
     AgentProxy, AllowedHosts, ApiUpstream, ProxyError, ProxyLimits, ProxySettings, RecordingPlan,
     SessionEnd, SessionReport, SessionSettings, new_token,
@@ -36,7 +36,7 @@ use eval_sandbox::process_tree::{
     self, SandboxStop, StartError, TreeCommand, TreeEnd, TreeOutput, signal_name,
 };
 
-use super::{TargetAnswer, TargetFailure};
+use super::{TargetAnswer, TargetError, TargetFailure};
 
 /// The folder of agents in a folder of recorded exchanges.
 const RECORDED: &str = "agents";
@@ -117,6 +117,32 @@ impl RunAgents {
         Ok(proxy)
     }
 
+    /// Finds out before a run what would stop each of its samples.
+    pub fn check_folders<'t>(
+        &self,
+        targets: impl Iterator<Item = &'t AgentTarget>,
+    ) -> Result<(), TargetError> {
+        for endpoint in targets.filter_map(|target| target.endpoint.as_ref()) {
+            match (
+                self.replay.as_ref().or(endpoint.replay.as_ref()),
+                &self.record,
+            ) {
+                (Some(folder), _) => {
+                    let path = folder.join(RECORDED);
+                    if !path.is_dir() {
+                        return Err(TargetError::NoExchanges { path });
+                    }
+                }
+                (None, Some(dir)) => std::fs::create_dir_all(dir).map_err(|source| {
+                    let dir = dir.clone();
+                    KeptError::Recorder { dir, source }
+                })?,
+                (None, None) => {}
+            }
+        }
+        Ok(())
+    }
+
     /// Where the exchanges of a sample are written, or read.
     fn recording(&self, target: &AgentTarget, asked: AgentSample<'_>) -> RecordingPlan {
         let Some(endpoint) = &target.endpoint else {
@@ -179,6 +205,15 @@ pub(super) async fn ask(
     }
     let recording = agents.recording(target, asked);
     let is_replay = matches!(recording, RecordingPlan::Read(_));
+    if let RecordingPlan::Read(file) = &recording
+        && !file.exists()
+    {
+        let why = format!(
+            "the sample has no recording: {} does not exist",
+            file.display()
+        );
+        return Err(TargetFailure::new(Cause::MissingOutput, why));
+    }
     if agents.is_offline && target.endpoint.is_some() && !is_replay {
         let why = "calls of agents are not cached, so `--cache only` cannot answer them; use `--replay DIR`";
         return Err(TargetFailure::new(Cause::MissingOutput, why));
@@ -267,6 +302,7 @@ pub(super) async fn ask(
                 .iter()
                 .map(|(kind, count)| (kind.clone(), small(*count)))
                 .collect(),
+            usage_is_lower_bound: ran.report.is_lower_bound,
             ..ModelCall::default()
         })
     });
@@ -299,8 +335,10 @@ fn small(count: u64) -> u32 {
 
 struct PreparedAgent {
     command: TreeCommand,
-    /// Files that it can read, by name.
-    files: Vec<(String, Vec<u8>)>,
+    /// Words of the suite's author, who may name files of the suite; those of the table don't.
+    named: Vec<String>,
+    /// Files that it can read.
+    files: Vec<PrivateFile>,
 }
 
 async fn prepare(
@@ -322,20 +360,29 @@ async fn prepare(
     let launch = AgentLaunch::of(target.agent);
     let mut files = Vec::new();
     for (path, file) in &target.home {
-        let content = match file {
-            AgentFile::Text(text) => text.clone().into_bytes(),
-            AgentFile::Copy { path, .. } => tokio::fs::read(path).await.map_err(|error| {
-                let why = format!("cannot read {}: {error}", path.display());
-                TargetFailure::new(Cause::Harness, why)
-            })?,
+        let (content, is_executable) = match file {
+            AgentFile::Text(text) => (text.clone().into_bytes(), false),
+            AgentFile::Copy {
+                path, executable, ..
+            } => {
+                let content = tokio::fs::read(path).await.map_err(|error| {
+                    let why = format!("cannot read {}: {error}", path.display());
+                    TargetFailure::new(Cause::Harness, why)
+                })?;
+                (content, *executable)
+            }
         };
-        files.push((format!("home/{path}"), content));
+        files.push(PrivateFile {
+            name: format!("home/{path}"),
+            content,
+            is_executable,
+        });
     }
     if let Some((path, usual)) = launch.and_then(|launch| launch.settings) {
         let path = format!("home/{path}");
-        let known = files.iter().position(|(name, _)| *name == path);
-        let written = known.map(|at| files.swap_remove(at).1);
-        files.push((path, settings(usual(), written)));
+        let known = files.iter().position(|file| file.name == path);
+        let written = known.map(|at| files.swap_remove(at).content);
+        files.push(PrivateFile::new(path, settings(usual(), written)));
     }
     let mut argv = target.command.argv.clone();
     if let (Some(program), false) = (argv.first_mut(), target.program.as_os_str().is_empty()) {
@@ -349,7 +396,8 @@ async fn prepare(
         argv.extend([option.to_owned(), format!("{}/{PROMPT_FILE}", folders.own)]);
     }
     if form != AgentPrompt::Stdin {
-        files.push((PROMPT_FILE.to_owned(), prompt.as_bytes().to_owned()));
+        let content = prompt.as_bytes().to_owned();
+        files.push(PrivateFile::new(PROMPT_FILE.to_owned(), content));
     }
     let mut env = vec![
         ("HOME".to_owned(), OsString::from(&folders.home)),
@@ -376,7 +424,9 @@ async fn prepare(
             env.push((name, value));
         }
     }
+    let named = target.command.argv.iter().chain(&target.args);
     Ok(PreparedAgent {
+        named: named.cloned().collect(),
         command: TreeCommand {
             argv: wrapped(argv, &folders.own, form, stream),
             dir: target.command.dir.clone(),
@@ -432,7 +482,9 @@ fn wrapped(argv: Vec<String>, own: &str, form: AgentPrompt, stream: AgentStream)
     script += &match stream {
         AgentStream::Own => "exec \"$@\"".to_owned(),
         AgentStream::File(name) => format!(
-            "\"$@\" >&2; code=$?; [ ! -f \"$HOME/{name}\" ] || cat \"$HOME/{name}\"; exit $code"
+            // One that was ended by a signal, for lack of memory for one, ends this, too.
+            "\"$@\" >&2; code=$?; [ ! -f \"$HOME/{name}\" ] || cat \"$HOME/{name}\"; \
+             [ $code -le 128 ] || kill -$((code - 128)) $$ 2>/dev/null; exit $code"
         ),
     };
     let shell: [&str; WRAPPER_WORDS] = ["/bin/sh", "-c", &script, "agent", own];
@@ -462,6 +514,7 @@ async fn run(
 ) -> Result<RanAgent, TargetFailure> {
     let program = WorkspaceProgram {
         command: &prepared.command,
+        named: &prepared.named,
         private: prepared.files.clone(),
         keeps_variables: true,
     };
@@ -545,7 +598,7 @@ fn form_of(stream: AgentName) -> StreamFormat {
 }
 
 fn usage_of(report: &SessionReport) -> Option<Usage> {
-    (report.turns > 0).then_some(Usage {
+    (report.turns > report.turns_without_usage).then_some(Usage {
         input_tokens: report.usage.input,
         output_tokens: report.usage.output,
         cost_usd: report.cost_usd,

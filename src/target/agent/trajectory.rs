@@ -7,7 +7,7 @@ use eval_agents::trajectory::{MODEL_ANSWERS, Trajectory};
 use eval_proxy::{ApiProtocol, Exchange, SessionReport};
 use serde_json::{Value, json};
 
-use crate::model::USAGE_IS_LOWER_BOUND;
+use crate::model::{DENIED, USAGE_IS_LOWER_BOUND};
 
 /// The agent that ran.
 #[derive(Debug, Clone)]
@@ -96,11 +96,14 @@ pub(super) fn complete(reading: &mut AgentReading, agent: RanProgram, report: &S
         let extra = printed.extra.get_or_insert_default();
         extra.insert(USAGE_IS_LOWER_BOUND.to_owned(), json!(true));
     }
+    if !report.denied.is_empty() {
+        let extra = printed.extra.get_or_insert_default();
+        extra.insert(DENIED.to_owned(), json!(report.denied));
+    }
     if let Some(version) = agent.version {
         printed.agent.version = version;
     }
-    // The model's commands can write the file that says how the session ended. A replay does not
-    // report its exchanges.
+    // The model's commands can write the file that says how the session ended.
     let says_submitted = reading.error.is_none() && !is_cut;
     let is_file = form == StreamFormat::MiniSweAgent && read > 0;
     if is_file && says_submitted && !has_submitted {
@@ -114,10 +117,17 @@ fn forget_costs(trajectory: &mut Trajectory) {
     if let Some(sums) = &mut trajectory.final_metrics {
         sums.total_cost_usd = None;
     }
-    for metrics in trajectory.steps.iter_mut().flat_map(|step| &mut step.metrics) {
+    for metrics in trajectory
+        .steps
+        .iter_mut()
+        .flat_map(|step| &mut step.metrics)
+    {
         metrics.cost_usd = None;
     }
-    trajectory.subagent_trajectories.iter_mut().for_each(forget_costs);
+    trajectory
+        .subagent_trajectories
+        .iter_mut()
+        .for_each(forget_costs);
 }
 
 #[cfg(test)]
@@ -270,7 +280,8 @@ mod tests {
 
     #[test]
     fn costs_that_an_agent_reports_for_answers_without_a_price_are_unknown() {
-        let printed = br#"{"type":"result","subtype":"success","result":"done","total_cost_usd":0.0}"#;
+        let printed =
+            br#"{"type":"result","subtype":"success","result":"done","total_cost_usd":0.0}"#;
         let mut made = report(vec![exchange(json!([user("p")]), json!([]))]);
         for (unpriced, cost) in [(vec![], Some(0.0)), (vec!["m".to_owned()], None)] {
             made.unpriced = unpriced;
@@ -295,8 +306,7 @@ mod tests {
         let file = json!({"info": {"exit_status": "Submitted"}, "messages": [
             {"role": "assistant", "content": "", "extra": {"actions": [{"command": "ls"}]}}]});
         let read = |made: &SessionReport| {
-            let mut reading =
-                read_stream(StreamFormat::MiniSweAgent, file.to_string().as_bytes());
+            let mut reading = read_stream(StreamFormat::MiniSweAgent, file.to_string().as_bytes());
             complete(&mut reading, program(StreamFormat::MiniSweAgent), made);
             let calls = reading.trajectory.tool_calls().into_iter();
             let calls: Vec<Value> = calls

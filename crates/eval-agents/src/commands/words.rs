@@ -122,10 +122,14 @@ fn range(inner: &str) -> Option<Vec<String>> {
     let last = rest.split_once("..").map_or(rest, |(last, _)| last);
     let letter = |text: &str| {
         let mut chars = text.chars();
-        chars.next().filter(|c| c.is_ascii_alphabetic() && chars.next().is_none())
+        chars
+            .next()
+            .filter(|c| c.is_ascii_alphabetic() && chars.next().is_none())
     };
     let (first, last) = (letter(first)?, letter(last)?);
-    let letters: Vec<String> = (first.min(last)..=first.max(last)).map(String::from).collect();
+    let letters: Vec<String> = (first.min(last)..=first.max(last))
+        .map(String::from)
+        .collect();
     match first <= last {
         true => Some(letters),
         false => Some(letters.into_iter().rev().collect()),
@@ -269,7 +273,9 @@ impl Splitter<'_> {
     fn redirection(&mut self, first: char) {
         // The number of a descriptor, or the variable that gets one.
         let is_descriptor = |word: &String| {
-            let name = word.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+            let name = word
+                .strip_prefix('{')
+                .and_then(|rest| rest.strip_suffix('}'));
             let is_name = |name: &str| {
                 let mut chars = name.chars();
                 let first = chars.next();

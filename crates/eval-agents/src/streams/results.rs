@@ -67,15 +67,22 @@ mod tests {
     #[test]
     fn exit_code_is_the_programs_own_line() {
         let mini = |text| exit_code_in(StreamFormat::MiniSweAgent, "bash", text);
-        assert_eq!(mini("{\n  \"returncode\": 3,\n  \"output\": \"\"}"), Some(3));
+        assert_eq!(
+            mini("{\n  \"returncode\": 3,\n  \"output\": \"\"}"),
+            Some(3)
+        );
         let printed = r#"{"returncode": -1, "output": "\"returncode\": 0"}"#;
         assert_eq!(mini(printed), Some(-1));
         assert_eq!(mini("<returncode>2</returncode>\n<output>"), Some(2));
         assert_eq!(mini("a \"returncode\": 0"), None);
         let gemini = |text| exit_code_in(StreamFormat::GeminiCli, "run_shell_command", text);
-        let none = "<untrusted_context>\nOutput: (empty)\nProcess Group PGID: 27\n</untrusted_context>";
+        let none =
+            "<untrusted_context>\nOutput: (empty)\nProcess Group PGID: 27\n</untrusted_context>";
         assert_eq!(gemini(none), Some(0));
-        assert_eq!(gemini("Output: Exit Code: 0\nExit Code: 0\nExit Code: 3\n"), Some(3));
+        assert_eq!(
+            gemini("Output: Exit Code: 0\nExit Code: 0\nExit Code: 3\n"),
+            Some(3)
+        );
         assert_eq!(gemini("Output: a\nSignal: 9"), None);
         assert_eq!(gemini("Command was cancelled."), None);
         let read = exit_code_in(StreamFormat::GeminiCli, "read_file", "Output: a");

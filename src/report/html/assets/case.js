@@ -175,6 +175,8 @@ function trajectoryView(told) {
   folded.addEventListener('toggle', fillBody);
   return [
     (told.incomplete ?? []).map((reason) => el('p', { class: 'small' }, said(`Incomplete: ${reason}`))),
+    told.denied && el('p', { class: 'small' }, 'The proxy of the agent refused ', told.denied.flatMap((what, at) =>
+      [at > 0 && ', ', el('code', {}, said(what))]), '.'),
     folded,
     told.omitted && el('p', { class: 'soft small' }, told.omitted),
   ];

@@ -243,9 +243,14 @@ pub fn facts_of_sample(sample: &SampleResult, limit: usize) -> Vec<LabelledFact<
         );
     }
     if let Some(usage) = &sample.usage {
-        fact("Tokens", tokens(usage));
+        let bound = if sample.has_lower_bound() {
+            "at least "
+        } else {
+            ""
+        };
+        fact("Tokens", format!("{bound}{}", tokens(usage)));
         if let Some(cost) = usage.cost_usd {
-            fact("Cost", figures::cost(cost));
+            fact("Cost", format!("{bound}{}", figures::cost(cost)));
         }
     }
     if let Some(finish) = &sample.finish {

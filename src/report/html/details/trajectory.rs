@@ -16,6 +16,9 @@ pub struct TrajectoryBlock<'a> {
     summary: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     incomplete: Vec<Cow<'a, str>>,
+    /// What the proxy refused.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    denied: Vec<Cow<'a, str>>,
     /// What is left out, in a sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     omitted: Option<String>,
@@ -67,6 +70,11 @@ pub fn trajectory_block(record: &TrajectoryRecord, limit: usize) -> TrajectoryBl
             .incomplete
             .iter()
             .map(|reason| shown::name(reason, limit))
+            .collect(),
+        denied: record
+            .denied
+            .iter()
+            .map(|what| shown::name(what, limit))
             .collect(),
         omitted: (omitted > 0)
             .then(|| format!("{} of the middle are not shown.", plural(omitted, "step"))),

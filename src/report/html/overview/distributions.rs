@@ -151,6 +151,7 @@ fn usage(summary: &Summary) -> Option<Value> {
                 Some(usd) => sum.cost_usd = Some(sum.cost_usd.unwrap_or(0.0) + usd),
                 None => *priced = false,
             }
+            *priced &= !sample.has_lower_bound();
         }
     }
     let mut rows: Vec<(&str, Usage, bool)> = by_eval
