@@ -128,6 +128,12 @@ pub(super) fn t_quantile(p: f64, freedom: f64) -> f64 {
     low.midpoint(high)
 }
 
+/// The quantile of the beta distribution at `p` in (0, 1), by bisection.
+pub(super) fn beta_quantile(p: f64, a: f64, b: f64) -> f64 {
+    let (low, high) = bisected(0.0, 1.0, 60, |x| incomplete_beta(x, a, b) < p);
+    low.midpoint(high)
+}
+
 /// The regularised incomplete beta function by its continued fraction (Abramowitz & Stegun 26.5.8),
 /// evaluated by Lentz's method.
 fn incomplete_beta(x: f64, a: f64, b: f64) -> f64 {
@@ -199,6 +205,22 @@ mod tests {
         // The expansion joins on.
         assert!((t_quantile(0.975, 999_999.0) - t_quantile(0.975, 1_000_001.0)).abs() < 1e-8);
         assert!((t_quantile(0.975, 1e12) - 1.959963984540054).abs() < 1e-9);
+    }
+
+    #[test]
+    fn beta_quantiles_are_those_of_scipy() {
+        for (p, a, b, quantile) in [
+            (0.025, 0.5, 100.5, 4.898073104397486e-06),
+            (0.975, 0.5, 9.5, 0.23761009863290306),
+            (0.0225, 5.5, 95.5, 0.0188313693138741),
+            (0.9775, 5.5, 95.5, 0.10761239374238063),
+            (0.025, 850.5, 149.5, 0.8277586715244662),
+            (0.975, 12.25, 7.75, 0.8076105212052647),
+            (0.5, 0.5, 0.5, 0.4999999999999999),
+        ] {
+            let found = beta_quantile(p, a, b);
+            assert!((found / quantile - 1.0).abs() < 1e-9, "{a} {b}: {found}");
+        }
     }
 
     #[test]

@@ -22,6 +22,12 @@ pub enum IntervalMethod {
     Normal,
     /// Of a difference of paired proportions.
     Tango,
+    /// Of a share, by Jeffreys' prior.
+    Jeffreys,
+    /// Of a figure made of independent shares, from the intervals of these.
+    Mover,
+    /// A mean, a slope or a score and its standard error, with Student's t.
+    StudentT,
 }
 
 impl IntervalMethod {
@@ -33,6 +39,9 @@ impl IntervalMethod {
             IntervalMethod::ClusterBootstrap => "cluster_bootstrap",
             IntervalMethod::Normal => "normal",
             IntervalMethod::Tango => "tango",
+            IntervalMethod::Jeffreys => "jeffreys",
+            IntervalMethod::Mover => "mover",
+            IntervalMethod::StudentT => "student_t",
         }
     }
 }

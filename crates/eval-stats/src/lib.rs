@@ -22,6 +22,7 @@
 mod agreement;
 mod binomial;
 mod bisection;
+mod corrected;
 mod distributions;
 mod draws;
 mod interval;
@@ -31,10 +32,19 @@ mod parallel;
 mod pass_rates;
 pub mod power;
 mod quantile;
+mod ranking;
+mod sampling;
 mod thresholds;
 mod values;
 
-pub use agreement::{Agreement, cohen_kappa};
+pub use agreement::{
+    Agreement, AgreementMeasure, MIN_ITEMS, RatingDistance, RatingTable, RatingWeights,
+    agreement_interval, cohen_interval, cohen_kappa,
+};
+pub use corrected::{
+    CorrectedMean, CorrectedRate, JudgeConfusion, LabelledShare, LabelledValue, ShareEstimate,
+    corrected_mean, difference_of_means,
+};
 pub use interval::{Interval, IntervalMethod, normal_quantile};
 pub use paired::{
     CaseDeal, DealKinds, MetricPairs, PairedResult, PairedTest, ResamplingOptions, TestMethod,
@@ -43,6 +53,8 @@ pub use paired::{
 pub use parallel::in_parallel;
 pub use pass_rates::{PassCurve, pass_at_k, pass_hat_k, pass_hat_k_unbiased};
 pub use quantile::{mean, percentile, weighted_mean};
+pub use ranking::{PairVerdict, PairwiseScores, pairwise_scores};
+pub use sampling::{inclusion_weights, label_order};
 pub use thresholds::{reaches, stays_within};
 pub use values::{KEPT_VALUES, ValueSeries};
 
@@ -73,6 +85,22 @@ pub enum UndefinedReason {
     Percentile,
     #[error("the two sides have {left} and {right} values, but pairs are required")]
     Unpaired { left: usize, right: usize },
-    #[error("both raters always used the same single label, so chance agreement is complete")]
+    #[error("all ratings have the same single label, so chance agreement is complete")]
     OneLabel,
+    #[error("needs at least {needed} items with two or more ratings, but found {n}")]
+    TooFewItems { n: usize, needed: usize },
+    #[error("needs at least {needed} labels, but found {n}")]
+    TooFewLabels { n: usize, needed: usize },
+    #[error("one rating is so rare that more than 5 % of resamples lack it")]
+    TooRare,
+    #[error("the judge's verdicts can't be distinguished from chance")]
+    LikeChance,
+    #[error(
+        "some never lost to the others, or were never compared with them, so no finite scores fit"
+    )]
+    Separated,
+    #[error("a comparison needs two different players and a share between 0 and 1")]
+    Pairs,
+    #[error("a scale needs two or more ascending values, and ratings that are among them")]
+    Scale,
 }
