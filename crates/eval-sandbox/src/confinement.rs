@@ -365,6 +365,7 @@ mod tests {
             caller.confines(false),
             FilterScope::Host {
                 owns_files: true,
+                in_workspace: false,
                 signals_kept_in: false
             }
         );
