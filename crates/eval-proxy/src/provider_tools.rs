@@ -50,7 +50,11 @@ pub(crate) fn strip(
             return Err(format!("the provider would fetch or reach `{what}`"));
         }
     }
-    let tools = value.get("tools").and_then(Value::as_array);
+    let tools = value.get("tools").filter(|tools| !tools.is_null());
+    if tools.is_some_and(|tools| !tools.is_array()) {
+        return Err("`tools` is not a list".to_owned());
+    }
+    let tools = tools.and_then(Value::as_array);
     let mut named = Vec::new();
     let mut left = 0;
     for tool in tools.into_iter().flatten() {
@@ -311,6 +315,20 @@ mod tests {
         let (body, tools) = stripped(AgentApi::Gemini, gemini).unwrap().unwrap();
         assert_eq!(body, r#"{"tools":[{"functionDeclarations":[]}]}"#);
         assert_eq!(tools, ["googleSearch", "urlContext"]);
+        for body in [
+            r#"{"tools":{"googleSearch":{}}}"#,
+            r#"{"tools":"googleSearch"}"#,
+        ] {
+            assert_eq!(
+                stripped(AgentApi::Gemini, body).unwrap_err(),
+                "`tools` is not a list"
+            );
+        }
+        assert!(
+            stripped(AgentApi::Gemini, r#"{"tools":null}"#)
+                .unwrap()
+                .is_none()
+        );
     }
 
     #[test]

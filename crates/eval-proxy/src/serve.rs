@@ -185,27 +185,38 @@ fn is_variant(name: &str) -> bool {
     !read.contains(&name) && read.contains(&name.to_ascii_lowercase().as_str())
 }
 
-/// About what a call takes at most.
-fn most_tokens(value: &Value, bytes: usize) -> TokenCounts {
-    let settings = ["generationConfig", "generation_config"];
-    let settings = settings
-        .iter()
-        .find_map(|name| value.get(name))
-        .unwrap_or(value);
-    let first = |names: &[&str]| {
-        let mut found = names.iter().filter_map(|name| settings.get(name)?.as_u64());
-        found.next()
+/// About what a call takes at most. Fields of other APIs are not read, and the largest counts of
+/// fields that say the same.
+fn most_tokens(protocol: ApiProtocol, value: &Value, bytes: usize) -> TokenCounts {
+    let largest = |value: &Value, names: &[&str]| {
+        let numbers = names.iter().filter_map(|name| value.get(name)?.as_u64());
+        numbers.max()
     };
-    let output = first(&[
-        "max_tokens",
-        "max_completion_tokens",
-        "max_output_tokens",
-        "maxOutputTokens",
-    ]);
-    let answers = first(&["n", "candidateCount", "candidate_count"]).unwrap_or(1);
+    let (output, answers) = match protocol {
+        ApiProtocol::AnthropicMessages => (largest(value, &["max_tokens"]), None),
+        ApiProtocol::OpenaiChat => (
+            largest(value, &["max_tokens", "max_completion_tokens"]),
+            largest(value, &["n"]),
+        ),
+        ApiProtocol::OpenaiResponses => (largest(value, &["max_output_tokens"]), None),
+        ApiProtocol::Gemini => {
+            let settings = ["generationConfig", "generation_config"];
+            let settings = settings.iter().filter_map(|name| value.get(name));
+            let read = |names: &[&str]| {
+                let numbers = settings.clone().filter_map(|part| largest(part, names));
+                numbers.max()
+            };
+            (
+                read(&["maxOutputTokens", "max_output_tokens"]),
+                read(&["candidateCount", "candidate_count"]),
+            )
+        }
+    };
     TokenCounts {
         input: about_tokens(bytes),
-        output: output.unwrap_or(LONG_ANSWER).saturating_mul(answers.max(1)),
+        output: output
+            .unwrap_or(LONG_ANSWER)
+            .saturating_mul(answers.unwrap_or(1).max(1)),
         ..TokenCounts::default()
     }
 }
@@ -251,11 +262,7 @@ impl ApiCall {
         let named = value.get("model").and_then(Value::as_str);
         self.model = self.route.model.clone().or(named.map(str::to_owned));
         let (mut turn, mut place) = (None, None);
-        if self.protocol().is_none() {
-            // Never closed.
-            let side_calls = Arc::clone(&self.session.side_calls);
-            place = side_calls.acquire_owned().await.ok();
-        } else {
+        if let Some(protocol) = self.protocol() {
             if value.get("background").is_some_and(|value| *value != false) {
                 let why = "answers in the background cannot be counted";
                 return self.session.deny(Some(self.route.api), why, why);
@@ -263,10 +270,15 @@ impl ApiCall {
             if let Some(why) = self.unpriced() {
                 return self.session.deny(Some(self.route.api), &why, &why);
             }
-            match self.begin_turn(most_tokens(&value, self.body.len())).await {
+            let most = most_tokens(protocol, &value, self.body.len());
+            match self.begin_turn(most).await {
                 Ok(begun) => turn = Some(begun),
                 Err(response) => return response,
             }
+        } else {
+            // Never closed.
+            let side_calls = Arc::clone(&self.session.side_calls);
+            place = side_calls.acquire_owned().await.ok();
         }
         // With the usage that only the proxy requests.
         let with_usage = upstream
@@ -572,5 +584,33 @@ impl SessionState {
         let host = uri.host().unwrap_or_default();
         let is_own_host = matches!(host, "127.0.0.1" | "localhost");
         is_own_host && uri.scheme_str() == Some("http") && uri.port_u16() == Some(self.port)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn fields_of_other_apis_do_not_lower_what_a_call_takes_at_most() {
+        let output = |protocol, value| most_tokens(protocol, &value, 4).output;
+        let chat = ApiProtocol::OpenaiChat;
+        for foreign in ["generationConfig", "generation_config"] {
+            let mut body = json!({"max_completion_tokens": 100_000, "max_tokens": 1, "n": 2});
+            body[foreign] = json!({"max_tokens": 1, "maxOutputTokens": 1});
+            assert_eq!(output(chat, body), 200_000);
+        }
+        assert_eq!(output(chat, json!({"max_output_tokens": 1})), LONG_ANSWER);
+        let gemini = json!({"max_tokens": 1, "generationConfig": {"candidateCount": 3, "maxOutputTokens": 7}});
+        assert_eq!(output(ApiProtocol::Gemini, gemini), 21);
+        let claude = ApiProtocol::AnthropicMessages;
+        assert_eq!(output(claude, json!({"max_tokens": 9, "n": 5})), 9);
+        let responses = ApiProtocol::OpenaiResponses;
+        assert_eq!(
+            output(responses, json!({"max_output_tokens": 8, "max_tokens": 1})),
+            8
+        );
     }
 }
