@@ -7,11 +7,11 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
 use crate::model::Fingerprint;
 use eval_base::files::open_file;
+use eval_stats::in_parallel;
 
 /// Bytes of a tree whose content counts; of files beyond them, which may be holes, only the sizes do.
 const MOST_BYTES: u64 = 8 << 30;
@@ -45,14 +45,15 @@ impl RecordedTrees {
             ..RecordedTrees::default()
         };
         // What is written while it is read counts as a change.
-        let seen = names.into_par_iter().map(|name| {
+        let names: Vec<String> = names.into_iter().collect();
+        let seen = in_parallel(names, |name| {
             let seen = trees
                 .place(&name)
                 .map(|path| (stamp(&path), content(&path)));
             let (stamp, content) = seen.unwrap_or_else(|why| (why.clone(), why));
             ((name.clone(), stamp), (name, content))
         });
-        (trees.stamps, trees.contents) = seen.collect::<Vec<_>>().into_iter().unzip();
+        (trees.stamps, trees.contents) = seen.into_iter().unzip();
         trees
     }
 
