@@ -13,6 +13,10 @@ use eval_stats::{
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
+/// Whether the interval covered, its width, that of the labels alone, and whether the raw mean's
+/// interval covered.
+type MeanRun = (bool, f64, f64, bool);
+
 const SHARES: [f64; 6] = [0.6, 0.7, 0.8, 0.9, 0.95, 0.99];
 const RATES: [f64; 9] = [0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95];
 const LABELS: usize = 100;
@@ -359,9 +363,8 @@ fn means(wrong: &mut Vec<String>) -> String {
                 let width = |interval: eval_stats::Interval| interval.high - interval.low;
                 (covered, width(mean.interval), width(alone.interval), raw)
             });
-            let share = |of: &dyn Fn(&(bool, f64, f64, bool)) -> f64| {
-                found.iter().map(of).sum::<f64>() / RUNS as f64
-            };
+            let share =
+                |of: &dyn Fn(&MeanRun) -> f64| found.iter().map(of).sum::<f64>() / RUNS as f64;
             let covered = share(&|run| f64::from(u8::from(run.0)));
             let _ = writeln!(
                 table,

@@ -53,7 +53,7 @@ pub use paired::{
 pub use parallel::in_parallel;
 pub use pass_rates::{PassCurve, pass_at_k, pass_hat_k, pass_hat_k_unbiased};
 pub use quantile::{mean, percentile, weighted_mean};
-pub use ranking::{PairVerdict, PairwiseScores, pairwise_scores};
+pub use ranking::{PairVerdict, PairwiseScores, ScoreEstimate, pairwise_scores};
 pub use sampling::{inclusion_weights, label_order};
 pub use thresholds::{reaches, stays_within};
 pub use values::{KEPT_VALUES, ValueSeries};

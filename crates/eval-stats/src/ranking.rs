@@ -17,13 +17,16 @@ pub struct PairVerdict {
     pub to_first: f64,
 }
 
+/// The score of a player, and its interval.
+pub type ScoreEstimate = (f64, Result<Interval, UndefinedReason>);
+
 /// What verdicts on pairs say; one entry a player.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PairwiseScores {
     /// Share of comparisons won, ties as one half; fails for a player without any.
     pub win_rates: Vec<Result<ShareEstimate, UndefinedReason>>,
     /// Logarithms of Bradley-Terry strengths, whose mean is 0, with intervals.
-    pub scores: Result<Vec<(f64, Result<Interval, UndefinedReason>)>, UndefinedReason>,
+    pub scores: Result<Vec<ScoreEstimate>, UndefinedReason>,
     /// How often the one that was shown first won, ties as one half: 1/2 without order bias if each
     /// pair is shown in random or in both orders.
     pub first: Result<ShareEstimate, UndefinedReason>,
@@ -113,7 +116,7 @@ fn bradley_terry(
     players: usize,
     verdicts: &[PairVerdict],
     level: f64,
-) -> Result<Vec<(f64, Result<Interval, UndefinedReason>)>, UndefinedReason> {
+) -> Result<Vec<ScoreEstimate>, UndefinedReason> {
     if verdicts.is_empty() || players < 2 {
         return Err(UndefinedReason::NoData);
     }

@@ -63,10 +63,10 @@ impl RatingTable {
     }
 
     /// The coefficient of a choice of items, which may hold one repeatedly.
-    pub(super) fn of_items<'i>(
+    pub(super) fn of_items(
         &self,
         measure: AgreementMeasure,
-        items: &mut dyn Iterator<Item = &'i Vec<u32>>,
+        items: &mut dyn Iterator<Item = &Vec<u32>>,
     ) -> Result<Agreement, UndefinedReason> {
         match measure {
             AgreementMeasure::KrippendorffAlpha(distance) => self.alpha(distance, items),
@@ -91,10 +91,10 @@ impl RatingTable {
     }
 
     /// Gwet (2014), equations 3.14 and 3.15 of chapter 3.
-    fn gwet<'i>(
+    fn gwet(
         &self,
         closeness: &Closeness<'_>,
-        items: &mut dyn Iterator<Item = &'i Vec<u32>>,
+        items: &mut dyn Iterator<Item = &Vec<u32>>,
     ) -> Result<Agreement, UndefinedReason> {
         let categories = self.values.len();
         let sums = RatingSums::new(closeness, categories, items)?;
@@ -110,10 +110,10 @@ impl RatingTable {
     /// 1 - observed / expected disagreement over the matrix of coincidences: Krippendorff (2011),
     /// equation (2) and its metric differences. Distances are divided by that of the ends of the
     /// scale, which changes no alpha.
-    fn alpha<'i>(
+    fn alpha(
         &self,
         distance: RatingDistance,
-        items: &mut dyn Iterator<Item = &'i Vec<u32>>,
+        items: &mut dyn Iterator<Item = &Vec<u32>>,
     ) -> Result<Agreement, UndefinedReason> {
         let items: Vec<&Vec<u32>> = items.filter(|item| raters(item) >= 2.0).collect();
         if items.is_empty() {
@@ -221,10 +221,10 @@ struct RatingSums {
 }
 
 impl RatingSums {
-    fn new<'i>(
+    fn new(
         closeness: &Closeness<'_>,
         categories: usize,
-        items: &mut dyn Iterator<Item = &'i Vec<u32>>,
+        items: &mut dyn Iterator<Item = &Vec<u32>>,
     ) -> Result<RatingSums, UndefinedReason> {
         let mut shares = vec![0.0; categories];
         let (mut rated, mut pairable, mut observed) = (0.0, 0.0, 0.0);
