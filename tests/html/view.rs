@@ -295,6 +295,7 @@ fn run_that_goes_on_is_followed_to_its_end() {
         .until(&format!(
             "document.querySelector('{words}')?.textContent === '2 of 3 samples'"
         ))
+        .until("document.querySelectorAll('[data-live=newest] a').length === 2")
         .ask("texts", "[data-live=newest] a")
         .ask("text", "[data-live=unpassed]")
         .ask("texts", "[data-live=outcomes] li")

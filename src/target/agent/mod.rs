@@ -2,6 +2,7 @@
 //! a proxy that counts, bounds and records what it does.
 
 mod trajectory;
+mod wrapper;
 
 use std::ffi::OsString;
 use std::io::{self, Read};
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use sha2::{Digest, Sha256};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::task::spawn_blocking;
@@ -37,6 +38,7 @@ use eval_sandbox::process_tree::{
 };
 
 use super::{TargetAnswer, TargetError, TargetFailure};
+use wrapper::{WRAPPER_WORDS, settings, wrapped};
 
 /// The folder of agents in a folder of recorded exchanges.
 const RECORDED: &str = "agents";
@@ -442,57 +444,6 @@ async fn prepare(
         },
         files,
     })
-}
-
-/// Settings of an agent with those of the suite's file on top, whose text is kept where it is not
-/// JSON.
-fn settings(mut usual: Value, written: Option<Vec<u8>>) -> Vec<u8> {
-    if let Some(text) = written {
-        match serde_json::from_slice(&text) {
-            Ok(own) => lay(&mut usual, own),
-            Err(_) => return text,
-        }
-    }
-    usual.to_string().into_bytes()
-}
-
-fn lay(below: &mut Value, above: Value) {
-    match (below, above) {
-        (Value::Object(below), Value::Object(above)) => {
-            for (key, value) in above {
-                lay(below.entry(key).or_insert(Value::Null), value);
-            }
-        }
-        (below, above) => *below = above,
-    }
-}
-
-/// Words before the agent's own command.
-const WRAPPER_WORDS: usize = 5;
-
-/// A command that fills the home folder before it starts the agent: agents change their files there,
-/// so that these are copies.
-fn wrapped(argv: Vec<String>, own: &str, form: AgentPrompt, stream: AgentStream) -> Vec<String> {
-    let mut script =
-        "own=$1; shift; [ ! -d \"$own/home\" ] || cp -R \"$own/home/.\" \"$HOME/\" || exit; "
-            .to_owned();
-    if let AgentPrompt::Word(option) = form {
-        script += &format!("set -- \"$@\" {option} \"$(cat \"$own/{PROMPT_FILE}\")\"; ");
-    }
-    script += &match stream {
-        AgentStream::Own => "exec \"$@\"".to_owned(),
-        AgentStream::File(name) => format!(
-            // One that was ended by a signal, for lack of memory for one, ends this, too.
-            "\"$@\" >&2; code=$?; [ ! -f \"$HOME/{name}\" ] || cat \"$HOME/{name}\"; \
-             [ $code -le 128 ] || kill -$((code - 128)) $$ 2>/dev/null; exit $code"
-        ),
-    };
-    let shell: [&str; WRAPPER_WORDS] = ["/bin/sh", "-c", &script, "agent", own];
-    shell
-        .iter()
-        .map(|word| (*word).to_owned())
-        .chain(argv)
-        .collect()
 }
 
 struct RanAgent {
