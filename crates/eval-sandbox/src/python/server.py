@@ -68,7 +68,7 @@ def isolate():
             posix.mkdir(folder)
         for source, target in BELOW_TMP:
             checked(libc.mount(source, target, None, 0x5000, None), 'mount a folder below /tmp')     # MS_BIND, MS_REC
-        libc.mount(b'proc', b'/proc', b'proc', 14, b'subset=pid,hidepid=invisible')     # programs that need it fail in their own words
+        libc.mount(b'proc', b'/proc', b'proc', 15, b'subset=pid,hidepid=invisible')     # read-only; programs that need it fail in their own words
         posix.chdir('/tmp')
     else:
         raise OSError(38, 'no isolation without namespaces')
