@@ -48,8 +48,7 @@ pub fn apply_latency(
             ms(latency).max(ms(limit) + 1.0),
             ms(limit)
         ),
-        grades: verdict.grades,
-        not_run: Vec::new(),
+        ..verdict
     }
 }
 

@@ -1,5 +1,5 @@
-//! One record of two: what an agent prints, and its conversation with the model as somebody else saw
-//! it. Whoever writes to the agent's output can add to the former; the latter can't be forged.
+//! One record of two: what an agent prints, and its conversation with the model as a proxy saw it.
+//! Any process of the sample can add to the agent's output; the conversation can't be forged.
 //!
 //! Calls that both have are paired. The arguments of a pair are those of the conversation, and the
 //! printed ones are kept where they differ. What only the conversation has is added at the end. What

@@ -208,7 +208,7 @@ impl LogKeeper {
     }
 
     fn record(&mut self, request: ArrivedRequest, session: &SessionState) -> RequestRecord {
-        // It was parsed before; of a request without a body there is none.
+        // It was parsed before, unless it is empty.
         let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
         let redact = |value: &mut Value| session.redact_value(value);
         let key = match request.protocol {

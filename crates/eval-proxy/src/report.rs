@@ -82,7 +82,7 @@ pub struct Exchange {
     /// request: equal fields are left out, and lists are without their common beginning.
     pub request: Value,
     pub continues: Option<ContinuedRequest>,
-    /// 0 where there is none.
+    /// 0 without an answer.
     pub status: u16,
     /// The call did not fail, and the agent did not give it up.
     pub is_whole: bool,

@@ -28,7 +28,7 @@ pub(super) struct VerdictFile {
 
 /// What a program left in its file.
 pub(super) enum VerdictContent {
-    /// Written by whoever opened the file, once.
+    /// The file was opened once; this is what was written to it.
     Sole(Vec<u8>),
     /// It was not opened.
     Absent,

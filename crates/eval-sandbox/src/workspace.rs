@@ -166,7 +166,7 @@ fn run_process(
     })
 }
 
-/// A pipe with all that is read from it: when it was read, nobody else finds it there.
+/// A pipe that contains the bytes already: they can be read once.
 fn readable_once(bytes: &[u8]) -> Result<OwnedFd, SandboxError> {
     if bytes.len() > MOST_GIVEN {
         let most = MOST_GIVEN >> 10;

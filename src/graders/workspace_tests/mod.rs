@@ -422,8 +422,8 @@ impl WorkspaceTests {
                 ..failed
             };
         }
-        if let Some(why) = self.needs_no_target(&maker, workspace, &restored).await?
-            && grade.outcome == Outcome::Passed
+        if grade.outcome == Outcome::Passed
+            && let Some(why) = self.needs_no_target(&maker, workspace, &restored).await?
         {
             grade = Grade {
                 details: grade.details,

@@ -548,8 +548,10 @@ fn form_of(stream: AgentName) -> StreamFormat {
     }
 }
 
+/// What was reported, also of calls that failed in the end; `None` where nothing was.
 fn usage_of(report: &SessionReport) -> Option<Usage> {
-    (report.turns > report.turns_without_usage).then_some(Usage {
+    let has_tokens = report.usage.input > 0 || report.usage.output > 0;
+    (has_tokens || report.turns > report.turns_without_usage).then_some(Usage {
         input_tokens: report.usage.input,
         output_tokens: report.usage.output,
         cost_usd: report.cost_usd,
@@ -697,7 +699,26 @@ fn is_model(model: &str, called: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_model;
+    use eval_models::TokenCounts;
+    use eval_proxy::SessionReport;
+
+    use super::{is_model, usage_of};
+
+    #[test]
+    fn usage_of_calls_that_all_failed_counts() {
+        let mut report = SessionReport::default();
+        assert!(usage_of(&report).is_none());
+        report.turns = 2;
+        report.turns_without_usage = 2;
+        assert!(usage_of(&report).is_none());
+        report.usage = TokenCounts {
+            input: 900,
+            output: 100,
+            ..TokenCounts::default()
+        };
+        let usage = usage_of(&report).unwrap();
+        assert_eq!((usage.input_tokens, usage.output_tokens), (900, 100));
+    }
 
     #[test]
     fn model_is_called_by_its_name_with_a_date_or_by_a_word() {

@@ -1,6 +1,6 @@
 //! Agreement of raters: the share of equal ratings, and what is left of it beyond chance.
 //!
-//! Ratings are categories of a scale that is known beforehand, so that a category which nobody used
+//! Ratings are categories of a scale that is known beforehand, so that a category without a rating
 //! counts (Gwet's coefficients depend on their number). Any rating may be missing: all coefficients
 //! but Cohen's use only how often each item got each category.
 
