@@ -18,7 +18,7 @@ use eval_base::text::{one_line, plural};
 ///
 /// # Errors
 /// When there is no such thing, or when it can't be compared with: nothing ran.
-pub fn asked(
+pub fn requested_comparison(
     console: &Console,
     args: &RunArgs,
     plan: &Plan,

@@ -19,7 +19,7 @@ use crate::model::limits;
 use crate::model::{Cause, Grade, GraderType, NumberKind};
 use crate::spec::OneOrMany;
 use crate::workspace::{FinishedWorkspace, WorkspaceFault};
-use eval_base::text::plural;
+use eval_base::text::{self, plural};
 use eval_workspace::{
     ChangeKind, ChangedContent, EntryNow, PathGlobs, WorkspaceChanges, WorkspacePath,
 };
@@ -480,16 +480,8 @@ fn counted_lines(changes: &WorkspaceChanges) -> CountedLines {
 
 /// The first of a list, for a sentence.
 pub(super) fn listed(all: &[String]) -> String {
-    const SHOWN: usize = 5;
-    let shown: Vec<String> = all
-        .iter()
-        .take(SHOWN)
-        .map(|one| format!("`{}`", in_reason(one)))
-        .collect();
-    match all.len().saturating_sub(SHOWN) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
-    }
+    let shown = all.iter().map(|one| format!("`{}`", in_reason(one)));
+    text::listed(shown, 5, all.len(), ", ")
 }
 
 #[cfg(test)]

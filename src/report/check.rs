@@ -11,7 +11,7 @@ use crate::model::{
     CaseNames, CheckDecision, CheckFinding, CheckReport, FindingKind, FindingLevel, LeftOutReason,
     Outcome, ProbeKind, ProbeTally, proved_by_reference,
 };
-use eval_base::text::plural;
+use eval_base::text::{listed, plural};
 
 /// Names of cases and probes in a sentence.
 const NAMED: usize = 4;
@@ -159,7 +159,7 @@ fn item(finding: &CheckFinding) -> ListItem {
     let mut below = Page::default();
     let names = match finding.kind {
         FindingKind::ReferenceFails | FindingKind::Flaky | FindingKind::NoReference => "",
-        _ => &*listed(&finding.probes, finding.probes.len(), "; "),
+        _ => &*listed(&finding.probes, NAMED, finding.probes.len(), "; "),
     };
     below.words(outside(&finding.reason));
     if !names.is_empty() {
@@ -180,21 +180,11 @@ fn named(eval: &str, case: &str) -> StyledText {
     }
 }
 
-/// The first names, and how many there are besides.
-fn listed(names: &[String], count: usize, between: &str) -> String {
-    let shown: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
-    let more = count.saturating_sub(shown.len());
-    match more {
-        0 => shown.join(between),
-        more => format!("{}{between}{more} more", shown.join(between)),
-    }
-}
-
 fn cases(names: &CaseNames) -> String {
     format!(
         "{}: {}",
         plural(names.count, "case"),
-        listed(&names.first, names.count, ", ")
+        listed(&names.first, NAMED, names.count, ", ")
     )
 }
 

@@ -202,16 +202,11 @@ fn denied(summary: &Summary) -> Option<PageNotice> {
     if all.is_empty() {
         return None;
     }
-    let named: Vec<&str> = all.iter().take(DENIED).map(|what| what.as_str()).collect();
-    let more = match all.len() - named.len() {
-        0 => String::new(),
-        more => format!(" and {} more", text::group_digits(more)),
-    };
     let at_least = if summary.truncated { "at least " } else { "" };
     let headline = format!(
-        "Requests of agents were refused in {at_least}{}: {}{more}",
+        "Requests of agents were refused in {at_least}{}: {}",
         text::plural(lists.len(), "sample"),
-        named.join(", ")
+        text::listed(&all, DENIED, all.len(), ", ")
     );
     let how = "`network.allow` of the target lists the hosts that an agent may connect to";
     Some(PageNotice {

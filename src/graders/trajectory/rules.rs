@@ -155,16 +155,11 @@ fn sort_by_time(trajectory: &Trajectory, calls: &mut [PerformedCall<'_>]) -> Opt
 
 /// A few of the words, and how many more there are.
 pub(super) fn listed(words: Vec<String>) -> String {
-    let shown = words
-        .iter()
-        .take(limits::GRADE_ENTRIES)
-        .map(|word| in_reason(word));
-    let shown = shown.collect::<Vec<_>>().join(", ");
-    match words.len().saturating_sub(limits::GRADE_ENTRIES) {
-        _ if words.is_empty() => "none".to_owned(),
-        0 => shown,
-        more => format!("{shown} and {more} more"),
+    if words.is_empty() {
+        return "none".to_owned();
     }
+    let shown = words.iter().map(|word| in_reason(word));
+    eval_base::text::listed(shown, limits::GRADE_ENTRIES, words.len(), ", ")
 }
 
 /// Why a trajectory does not have all that the agent did, if so.

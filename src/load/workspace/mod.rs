@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::depends::shown;
+use super::depends::shown_path;
 use super::problem::{Code, Problem};
 use super::refs::{existing_file, existing_tree};
 use super::scope::{SuiteDesk, seconds};
@@ -315,7 +315,7 @@ fn source(
             let at = node.locate("/archive");
             let path = existing_file(desk.dir, archive, &desk.suite.fence, at);
             let path = desk.problems.take(path)?;
-            let name = shown(&desk.suite.root, &path);
+            let name = shown_path(&desk.suite.root, &path);
             Some(WorkspaceSource::Archive { name, path })
         }
         (None, None, None) => {
@@ -345,7 +345,7 @@ fn folder(desk: &mut SuiteDesk, text: &str, at: Span) -> Option<WorkspaceSource>
         );
     }
     desk.suite.fence.note_below(&path);
-    let name = shown(&desk.suite.root, &path);
+    let name = shown_path(&desk.suite.root, &path);
     Some(WorkspaceSource::Dir { name, path: real })
 }
 
