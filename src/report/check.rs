@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use super::figures;
+use super::limits::CHECK_NAMES;
 use super::page::{
     ListItem, ListMark, Page, PageBlock, PageTable, PageView, StyledText, TableColumn, TextTone,
     bold, dim, mark, outside, own, place, span, text,
@@ -12,9 +13,6 @@ use crate::model::{
     Outcome, ProbeKind, ProbeTally, proved_by_reference,
 };
 use eval_base::text::{listed, plural};
-
-/// Names of cases and probes in a sentence.
-const NAMED: usize = 4;
 
 /// The same for programs.
 pub fn json(report: &CheckReport, out: &mut dyn Write) -> io::Result<()> {
@@ -159,7 +157,7 @@ fn item(finding: &CheckFinding) -> ListItem {
     let mut below = Page::default();
     let names = match finding.kind {
         FindingKind::ReferenceFails | FindingKind::Flaky | FindingKind::NoReference => "",
-        _ => &*listed(&finding.probes, NAMED, finding.probes.len(), "; "),
+        _ => &*listed(&finding.probes, CHECK_NAMES, finding.probes.len(), "; "),
     };
     below.words(outside(&finding.reason));
     if !names.is_empty() {
@@ -184,7 +182,7 @@ fn cases(names: &CaseNames) -> String {
     format!(
         "{}: {}",
         plural(names.count, "case"),
-        listed(&names.first, NAMED, names.count, ", ")
+        listed(&names.first, CHECK_NAMES, names.count, ", ")
     )
 }
 
