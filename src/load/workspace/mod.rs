@@ -487,7 +487,7 @@ fn commit(desk: &mut SuiteDesk, git: &WorkspaceGit, node: &Node) -> Option<Works
             ));
     }
     is_named.then(|| WorkspaceSource::Git {
-        name: shown(&desk.suite.root, &path),
+        name: shown_path(&desk.suite.root, &path),
         path: real,
         commit: commit.clone(),
     })
@@ -517,7 +517,7 @@ fn files(
                 let at = node.get(&path).map_or(key, |node| node.locate("/file"));
                 let found = existing_file(desk.dir, &copy.file, &desk.suite.fence, at);
                 desk.problems.take(found).map(|found| WorkspaceFile::File {
-                    name: shown(&desk.suite.root, &found),
+                    name: shown_path(&desk.suite.root, &found),
                     path: found,
                 })
             }
