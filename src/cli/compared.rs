@@ -49,7 +49,7 @@ pub fn requested_comparison(
     if !names_one {
         if fail_on.is_some() && !has_side {
             return Err(CliFailure::wrong(
-                "`--fail-on` needs a comparison, but the run is compared with nothing",
+                "`--fail-on` requires a reference to compare the run with",
             )
             .hint(
                 "add a reference: `--compare-to previous`, or `--baseline` for the accepted scores",
@@ -57,7 +57,7 @@ pub fn requested_comparison(
         }
         if allow_changed && !has_side {
             return Err(CliFailure::wrong(
-                "`--allow-changed` needs a comparison, but the run is compared with nothing",
+                "`--allow-changed` requires a reference to compare the run with",
             )
             .hint(
                 "add a reference: `--compare-to previous`, or `--baseline` for the accepted scores",

@@ -222,19 +222,19 @@ fn remarks(page: &mut Page, report: &CheckReport) {
     }
     if report.without_trajectories.count > 0 {
         let words = text![
-            "graders of trajectories, which no probe has; their other graders were checked; ",
+            "trajectory graders, because probes have no trajectory; the other graders of these cases were checked; ",
             outside(&cases(&report.without_trajectories))
         ];
         facts.push(("Not checked".into(), words));
     }
     for left_out in &report.left_out {
         let why = match left_out.reason {
-            LeftOutReason::Judges => "judged by models, which --judges calls",
+            LeftOutReason::Judges => "judged by models; --judges checks them",
             LeftOutReason::People => "graded by people",
             LeftOutReason::NoBaseline => "no baseline yet",
             LeftOutReason::NoGrader => "nothing grades them",
-            LeftOutReason::Trajectories => "only trajectories are graded, which no probe has",
-            LeftOutReason::NegatedJudges => "only negated judges, and no reference",
+            LeftOutReason::Trajectories => "only trajectories are graded, and probes have none",
+            LeftOutReason::NegatedJudges => "only negated judges, which require a reference",
         };
         let words = text![own(format!("{why}; ")), outside(&cases(&left_out.cases))];
         facts.push(("Left out".into(), words));

@@ -207,7 +207,11 @@ pub(crate) fn allows_in_process(desk: &mut SuiteDesk, at: Span, what: &str) -> b
         demanded.name()
     );
     let problem = Problem::error(Code::GraderConflict, at, message);
-    desk.push(problem.hint("remove one of them: the suite sets the minimum that it accepts"));
+    desk.push(
+        problem.hint(
+            "remove one of them: `sandbox.trust` sets the minimum for all graders of the suite",
+        ),
+    );
     false
 }
 
