@@ -82,7 +82,7 @@ pub(crate) trait CandidateCode: Sync {
     /// The program in an output, or why there is none.
     fn program(&self, value: &OutputValue) -> Result<String, String>;
 
-    /// The grade of every candidate, if the demands of the suite do not allow to run any.
+    /// The grade of all candidates if the suite does not allow this grader to run code; else `None`.
     fn refuse<'g>(&'g self, _bench: &'g TestBench<'g>) -> BoxedFuture<'g, Option<Grade>> {
         Box::pin(async { None })
     }
