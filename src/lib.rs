@@ -9,7 +9,7 @@
 //!
 //! ```text
 //! cli
-//! view
+//! view  review_page
 //! phase
 //! report  notify
 //! check
@@ -50,6 +50,7 @@ mod model;
 mod notify;
 mod phase;
 mod report;
+mod review_page;
 mod run;
 mod server;
 mod spec;
