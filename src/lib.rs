@@ -9,7 +9,7 @@
 //!
 //! ```text
 //! cli
-//! view
+//! view  review
 //! phase
 //! report  notify
 //! check
@@ -18,6 +18,7 @@
 //! grade  target
 //! graders
 //! workspace
+//! ratings
 //! isolation  input  journal  load  test_results
 //! model
 //! spec  server
@@ -49,7 +50,9 @@ mod load;
 mod model;
 mod notify;
 mod phase;
+mod ratings;
 mod report;
+mod review;
 mod run;
 mod server;
 mod spec;
