@@ -10,6 +10,7 @@
 //! ```text
 //! cli
 //! view  review_page
+//! review
 //! phase
 //! report  notify
 //! check
@@ -18,6 +19,7 @@
 //! grade  target
 //! graders
 //! workspace
+//! ratings
 //! isolation  input  journal  load  test_results
 //! model
 //! spec  server
@@ -49,7 +51,9 @@ mod load;
 mod model;
 mod notify;
 mod phase;
+mod ratings;
 mod report;
+mod review;
 mod review_page;
 mod run;
 mod server;

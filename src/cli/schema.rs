@@ -14,6 +14,7 @@ use crate::load::{Code, published_schema};
 use crate::model::{
     CheckReport, Comparisons, Event, PhaseReportFile, PowerReport, ProblemReport, ReportFile,
 };
+use crate::review_page::api_document;
 use crate::spec::{SchemaKind, canonical, written_schema_of};
 
 pub fn schema(console: &Console, args: &SchemaArgs) -> CliResult {
@@ -79,6 +80,10 @@ fn schemas(folder: &Path) -> Vec<(PathBuf, String)> {
                 format!("{schema:#}\n"),
             )
         })
+        .chain([(
+            folder.join("review.openapi.json"),
+            format!("{:#}\n", api_document()),
+        )])
         .collect()
 }
 

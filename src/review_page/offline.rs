@@ -43,16 +43,6 @@ pub enum OfflineError {
     Later(u32),
     #[error("the decisions are on suite `{theirs}`, the run is of suite `{ours}`")]
     OtherSuite { theirs: String, ours: String },
-    #[error("decision {number}: {reason}")]
-    Unfit { number: usize, reason: String },
-    #[error(
-        "{unknown} of {all} decisions are on items that run {run} does not have, so none is imported"
-    )]
-    Unknown {
-        unknown: usize,
-        all: usize,
-        run: String,
-    },
 }
 
 /// Writes a page of what a session still has to decide; returns the number of items. `named`: the
@@ -100,28 +90,5 @@ pub fn import(session: &mut ReviewSession, file: &DecisionFile) -> Result<usize,
             ours: session.suite().to_owned(),
         });
     }
-    let mut places = Vec::with_capacity(file.decisions.len());
-    let mut unknown = 0;
-    for (number, decision) in (1..).zip(&file.decisions) {
-        match session.place_of(decision) {
-            Ok(Some(place)) => places.push(place),
-            Ok(None) => unknown += 1,
-            Err(error) => {
-                let reason = error.to_string();
-                return Err(OfflineError::Unfit { number, reason });
-            }
-        }
-    }
-    if unknown > 0 {
-        return Err(OfflineError::Unknown {
-            unknown,
-            all: file.decisions.len(),
-            run: session.run().to_owned(),
-        });
-    }
-    let mut new = 0;
-    for (place, decision) in places.into_iter().zip(&file.decisions) {
-        new += usize::from(session.file_decision(place, decision)?);
-    }
-    Ok(new)
+    Ok(session.import(&file.decisions)?)
 }

@@ -403,7 +403,7 @@ pub enum HumanInterface {
 }
 
 /// The number of people who grade, and their agreement.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Evaluators {
     /// Lowest number of people per output.
@@ -418,7 +418,7 @@ pub struct Evaluators {
 }
 
 /// The scale for ratings by people.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RatingScale {
     /// The type of the scale.
@@ -447,10 +447,11 @@ pub struct RatingScale {
     pub max_items: Option<u32>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RatingKind {
     Likert,
+    #[default]
     Binary,
     Ranking,
 }

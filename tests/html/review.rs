@@ -463,7 +463,7 @@ fn requests_from_elsewhere_and_wrong_bodies_record_nothing() {
 fn served(project: &Project) -> (PageServer, Vec<String>) {
     let server = PageServer::start(
         project,
-        &["review", "--suite", "suite.yaml", "--serve", "127.0.0.1:0", "--as", "ana", "--as", "ben", "--tokens", "tokens.json"],
+        &["review", "--suite", "suite.yaml", "--serve", "127.0.0.1:0", "--reviewer", "ana", "--reviewer", "ben", "--tokens", "tokens.json"],
     );
     let tokens = std::fs::read_to_string(project.path().join("tokens.json")).expect("tokens");
     let tokens: Value = serde_json::from_str(&tokens).expect("JSON");

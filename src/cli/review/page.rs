@@ -35,7 +35,7 @@ pub(super) fn page(console: &Console, args: &ReviewArgs, session: ReviewSession)
         one_line(session.reviewer()),
         session.file().display()
     ));
-    let desk = Arc::new(ReviewDesk::new(opener(args)?, vec![session]));
+    let desk = Arc::new(ReviewDesk::new(opener(args, args.queue)?, vec![session]));
     let place = PagePlace {
         port: args.port,
         no_open: args.no_open,
@@ -65,7 +65,7 @@ pub(super) fn serve(
         }),
         _ => None,
     };
-    let desk = Arc::new(ReviewDesk::new(opener(args)?, vec![session]));
+    let desk = Arc::new(ReviewDesk::new(opener(args, args.queue)?, vec![session]));
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
