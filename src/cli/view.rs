@@ -85,7 +85,7 @@ pub(super) fn serve_pages(
         server
             .serve(routes, async move { signals.received().await })
             .await?;
-        Ok(ExitCode::Pass)
+        CliResult::Ok(ExitCode::Pass)
     });
     // What is being read for a page is not waited for.
     runtime.shutdown_background();

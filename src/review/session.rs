@@ -291,7 +291,7 @@ impl ReviewSession {
     }
 
     /// Records decisions that were taken elsewhere, all or none; returns how many were new.
-    pub fn import(&mut self, decisions: &[FiledDecision]) -> Result<usize, ReviewError> {
+    pub fn import(&self, decisions: &[FiledDecision]) -> Result<usize, ReviewError> {
         let items = self.items.iter().filter(|item| !item.repeat);
         let questions = items.filter_map(|item| Some((item, self.questions.get(item.question)?)));
         let by_key: HashMap<String, (&SessionItem, &Question)> =

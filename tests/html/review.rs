@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::browser::{Seen, Visit, look, look_well};
 use crate::hostile::escaped;
-use crate::served::{PageServer, asked};
+use crate::served::{PageServer, asked, attempted};
 use crate::support::{Project, eventually};
 use serde_json::{Value, json};
 
@@ -233,6 +233,52 @@ fn scales_with_criteria_and_pass_or_fail_have_their_keys() {
 }
 
 #[test]
+fn outputs_of_two_targets_are_ranked_by_arrows() {
+    let project = Project::new();
+    let scale = json!({"type": "ranking", "tie_allowed": true});
+    let evals = [eval("one", &scale, &json!({})), eval("two", &scale, &json!({})), eval("three", &scale, &json!({}))];
+    let mut targets = json!({});
+    for name in ["small", "large"] {
+        let line = |eval: &Value| format!("{}\n", json!({"case": eval["id"], "output": format!("The {name} text.")}));
+        project.write(&format!("{name}.jsonl"), &evals.iter().map(line).collect::<String>());
+        targets[name] = json!({"type": "recorded", "path": format!("{name}.jsonl")});
+    }
+    let suite = json!({"eval_suite": {"name": "Texts", "targets": targets, "evals": evals}});
+    project.write("suite.yaml", &suite.to_string());
+    let run = ["run", "--suite", "suite.yaml", "--target", "small", "--target", "large"];
+    project.call(&[run.as_slice(), &["--progress", "none", "-q"]].concat()).expect(4);
+    let server = review(&project, &["--blind"]);
+    let visit = Visit::to_url(&server.url)
+        .ask("texts", ".output pre")
+        .ask("content", "#main")
+        .step("overflow")
+        .ask("axe", json!(["minor", "moderate", "serious", "critical"]))
+        .press("ArrowLeft")
+        .until(&item(2))
+        .press("ArrowRight")
+        .until(&item(3))
+        .press("=")
+        .until("document.querySelector('#main h1').textContent === 'Everything is reviewed'")
+        .until(SAVED);
+    let Some(seen) = look_well(&[visit]) else {
+        return;
+    };
+    let results = seen[0].results();
+    let mut outputs: Vec<&str> = results[0].as_array().expect("texts").iter().filter_map(Value::as_str).collect();
+    outputs.sort_unstable();
+    assert_eq!(outputs, ["The large text.", "The small text."]);
+    assert!(!text(&seen[0], 1).contains("Target"), "{}", text(&seen[0], 1));
+    assert_eq!((&results[2]["wide"], results[3]), (&json!(0), &json!([])));
+    let written = decisions(&project, "ana");
+    let shown = |at: usize, side: usize| written[at]["shown"][side].clone();
+    let order = |at: usize| &written[at]["rating"]["order"];
+    assert_eq!(*order(0), json!([[shown(0, 0)], [shown(0, 1)]]));
+    assert_eq!(*order(1), json!([[shown(1, 1)], [shown(1, 0)]]));
+    assert_eq!(*order(2), json!([[shown(2, 0), shown(2, 1)]]));
+    assert_eq!(written[0]["blind"], true);
+}
+
+#[test]
 fn outputs_are_shown_rendered_coloured_and_compared() {
     let evals = [eval("code", &binary(), &json!({})), eval("markdown", &binary(), &json!({}))];
     let project = reviewed(&evals, |id| match id {
@@ -457,6 +503,98 @@ fn requests_from_elsewhere_and_wrong_bodies_record_nothing() {
     let recorded = server.request(rate, &all, &good);
     assert!(recorded.starts_with("HTTP/1.1 200 "), "{recorded}");
     assert_eq!(decisions(&project, "ana").len(), 1);
+}
+
+#[test]
+fn decisions_that_can_not_be_written_are_sent_again() {
+    let project = reviewed(&[eval("text", &binary(), &json!({}))], |_| "The text.".to_owned());
+    let server = review(&project, &[]);
+    // A file where the folder should be: no grade can be written, as on a full disk.
+    let blocked = project.write("reviews", "");
+    let free = project.path().join("free.png");
+    let visit = Visit::to_url(&server.url)
+        .press("p")
+        .until("!document.querySelector('[data-place=fault]').hidden")
+        .ask("text", "[data-place=fault]")
+        .ask("attribute", json!(["html", "data-unsaved"]))
+        // By which the file goes.
+        .ask("screenshot", json!({"to": free}))
+        .until(SAVED)
+        .until("document.querySelector('[data-place=fault]').hidden");
+    let looked = std::thread::scope(|scope| {
+        let looking = scope.spawn(|| look(&[visit]));
+        eventually("the failure is shown", || free.exists() || looking.is_finished());
+        std::fs::remove_file(&blocked).expect("removed");
+        looking.join().expect("looked")
+    });
+    let Some(seen) = looked else { return };
+    let misdeeds = seen[0].misdeeds();
+    assert!(misdeeds.iter().all(|one| one.contains("status of 500")), "{misdeeds:?}");
+    let words = text(&seen[0], 0);
+    assert!(words.starts_with("Not saved: the rating was not recorded: cannot write "), "{words}");
+    assert_eq!(text(&seen[0], 1), "1");
+    assert_eq!(decisions(&project, "ana").len(), 1);
+}
+
+/// Sends decisions to a server until one is not acknowledged; the ids of those that were.
+fn acknowledged(server: &PageServer, most: usize) -> Vec<String> {
+    let headers = [server.cookie(), format!("Origin: http://{}", server.host())];
+    let all = [headers[0].as_str(), &headers[1], "Content-Type: application/json"];
+    let mut ids = Vec::new();
+    for number in 0..most {
+        let body = json!({"rating": {"type": "binary", "value": number % 2 == 0}, "seconds": 1});
+        let Some(answer) = attempted(server.host(), "POST /api/items/0/rating", &all, &body.to_string()) else {
+            break;
+        };
+        let Some((head, body)) = answer.split_once("\r\n\r\n") else {
+            break;
+        };
+        let Ok(receipt) = serde_json::from_str::<Value>(body) else {
+            break;
+        };
+        assert!(head.starts_with("HTTP/1.1 200 "), "{answer}");
+        ids.push(receipt["id"].as_str().expect("an id").to_owned());
+    }
+    ids
+}
+
+#[test]
+fn killed_servers_lose_no_acknowledged_decision() {
+    let project = reviewed(&[eval("text", &binary(), &json!({}))], |_| "The text.".to_owned());
+    let mut all = Vec::new();
+    for number in 0..6 {
+        let server = review(&project, &[]);
+        let pid = server.pid().to_string();
+        let sent = std::thread::scope(|scope| {
+            let sending = scope.spawn(|| acknowledged(&server, 100_000));
+            std::thread::sleep(std::time::Duration::from_millis(20 + 13 * number));
+            let killed = std::process::Command::new("kill").args(["-KILL", &pid]).status();
+            assert!(killed.expect("kill").success());
+            sending.join().expect("sent")
+        });
+        all.extend(sent);
+    }
+    assert!(!all.is_empty());
+    let file = std::fs::read_to_string(project.path().join("reviews/Texts/ana.jsonl")).expect("lines");
+    for id in &all {
+        assert!(file.contains(id.as_str()), "{id} of {} is lost", all.len());
+    }
+}
+
+#[test]
+fn two_servers_of_one_reviewer_write_at_once() {
+    let project = reviewed(&[eval("text", &binary(), &json!({}))], |_| "The text.".to_owned());
+    let (one, other) = (review(&project, &[]), review(&project, &[]));
+    let sent: Vec<String> = std::thread::scope(|scope| {
+        let sending = [&one, &other].map(|server| scope.spawn(|| acknowledged(server, 40)));
+        sending.into_iter().flat_map(|sending| sending.join().expect("sent")).collect()
+    });
+    assert_eq!(sent.len(), 80);
+    let written = decisions(&project, "ana");
+    assert_eq!(written.len(), 80);
+    for id in &sent {
+        assert!(written.iter().any(|line| line["id"] == **id), "{id}");
+    }
 }
 
 /// The API of `--serve`: its address, and the tokens of its reviewers.

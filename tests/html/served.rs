@@ -57,6 +57,10 @@ impl PageServer {
         page
     }
 
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     pub fn kill(&mut self) {
         self.child.kill().expect("killed");
         self.child.wait().expect("it ends");
@@ -80,19 +84,24 @@ impl Drop for PageServer {
 
 /// The response of a server; `Host` is its address unless a header says otherwise.
 pub fn asked(host: &str, line: &str, headers: &[&str], body: &str) -> String {
+    attempted(host, line, headers, body).expect("a response")
+}
+
+/// The same of a server that may be gone.
+pub fn attempted(host: &str, line: &str, headers: &[&str], body: &str) -> Option<String> {
     let own = format!("Host: {host}");
     let mut all = headers.to_vec();
     if !headers.iter().any(|header| header.starts_with("Host:")) {
         all.push(&own);
     }
-    let mut stream = TcpStream::connect(host).expect("a connection");
+    let mut stream = TcpStream::connect(host).ok()?;
     let (headers, length) = (all.join("\r\n"), body.len());
     write!(
         stream,
         "{line} HTTP/1.1\r\n{headers}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
     )
-    .expect("sent");
+    .ok()?;
     let mut response = String::new();
-    stream.read_to_string(&mut response).expect("a response");
-    response
+    stream.read_to_string(&mut response).ok()?;
+    Some(response)
 }

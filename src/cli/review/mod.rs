@@ -58,7 +58,11 @@ fn opener(args: &ReviewArgs, queue: ReviewQueue) -> Result<SessionOpener, CliFai
     let root = root(args.place.suite.as_deref(), &started)?;
     let store = store_dir(&root, &started.run.suite_name);
     // `latest` may be another run later.
-    let (run, beside) = (paths.run_id, args.beside.clone());
+    let run = match args.run.as_str() {
+        "latest" => paths.run_id,
+        named => named.to_owned(),
+    };
+    let beside = args.beside.clone();
     let blind = args.blind.then_some(true);
     let (seed, repeats) = (args.seed, args.repeats);
     Ok(Box::new(move |reviewer: &str| {

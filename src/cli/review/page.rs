@@ -83,7 +83,7 @@ pub(super) fn serve(
         console.note("each reviewer opens the own link, or sends the token with requests; Ctrl-C ends the server");
         let stop = async move { signals.received().await };
         server.serve(page_routes(), api_routes(desk), stop).await?;
-        Ok(ExitCode::Pass)
+        CliResult::Ok(ExitCode::Pass)
     });
     runtime.shutdown_background();
     served
@@ -158,8 +158,8 @@ pub(super) fn take_back(console: &Console, args: &ReviewArgs) -> CliResult {
         let text = fs::read_to_string(path)
             .map_err(|error| CliFailure::wrong(format!("{}: {error}", path.display())))?;
         let file = read_decisions(&text).map_err(named)?;
-        let mut session = super::opened(console, args, &file.reviewer, ReviewQueue::All)?;
-        let new = import(&mut session, &file).map_err(named)?;
+        let session = super::opened(console, args, &file.reviewer, ReviewQueue::All)?;
+        let new = import(&session, &file).map_err(named)?;
         let known = match file.decisions.len() - new {
             0 => String::new(),
             known => format!("; {} recorded before", plural(known, "decision")),
