@@ -14,8 +14,8 @@ use crate::gate::ExitCode;
 use crate::journal;
 use crate::load::project_root;
 use crate::model::RunStarted;
-use crate::ratings::store_dir;
-use crate::review::{ReviewError, ReviewSession, SessionOptions};
+use crate::ratings::{RatingStore, store_dir};
+use crate::review::{self, ReviewError, ReviewSession, SessionOptions};
 use crate::run::harness_version;
 use eval_base::clock::SystemClock;
 use eval_base::text::{one_line, plural};
@@ -68,6 +68,29 @@ fn open(console: &Console, args: &ReviewArgs) -> Result<ReviewSession, CliFailur
         console.note(&format!("{outputs} of a private dataset not shown"));
     }
     Ok(session)
+}
+
+/// Says how many grades of a run have changed by ratings that came later.
+pub fn say_newer(
+    console: &Console,
+    suite: Option<&Path>,
+    journal: &Path,
+) -> Result<(), CliFailure> {
+    let started = journal::started(journal)?;
+    let root = root(suite, &started)?;
+    let store = RatingStore::read(&store_dir(&root, &started.run.suite_name));
+    // A report does not depend on the reviews.
+    let Ok(store) = store else { return Ok(()) };
+    let changed = review::changed_grades(journal, &store).map_err(failure)?;
+    if changed > 0 {
+        let run = &started.run.run_id;
+        let grades = plural(changed, "grade");
+        let verb = if changed == 1 { "has" } else { "have" };
+        console.note(&format!(
+            "{grades} by people {verb} changed since: `eval-harness regrade --people --run {run}`"
+        ));
+    }
+    Ok(())
 }
 
 pub(super) fn failure(error: ReviewError) -> CliFailure {
