@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::model::{
-    AdjudicationState, Case, CaseInput, Cause, CountedRating, Grade, GraderType, HumanReview,
-    OutputValue, QuestionDigests, Rating, ReviewPolicy, output_digest, rubric_digest,
+    Case, CaseInput, Cause, CountedRating, Grade, GraderType, HumanReview,
+    Outcome, OutputValue, QuestionDigests, Rating, ReviewPolicy, output_digest, rubric_digest,
 };
 use crate::ratings::{PeopleVerdict, RatingStore, assessed};
 use crate::spec::HumanGraderConfig;
@@ -83,7 +83,7 @@ pub(super) fn grade(
     };
     let (review, verdict) = by_store(review, store);
     let mut grade = of_verdict(&review, verdict);
-    if grade.outcome == crate::model::Outcome::Pending && !store.problems().is_empty() {
+    if grade.outcome == Outcome::Pending && !store.problems().is_empty() {
         let lines = plural(store.problems().len(), "line");
         grade.reason = format!("{} ({lines} of the reviews can't be read)", grade.reason);
     }
@@ -127,9 +127,7 @@ fn of_verdict(review: &HumanReview, verdict: PeopleVerdict) -> Grade {
                     ..Grade::passed(GraderType::Human, METHOD)
                 },
             };
-            grade
-                .with_score(score)
-                .with_adjudicated(review.adjudication == Some(AdjudicationState::Done))
+            grade.with_score(score)
         }
     }
 }

@@ -265,15 +265,24 @@ pub struct CountedRating {
     pub rating: Rating,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment: Option<String>,
-    /// Outputs of a ranking in the order in which they were shown, as digests.
+    /// Outputs of a ranking in the order in which they were shown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub shown: Vec<String>,
+    pub shown: Vec<RankedSide>,
     /// True if it took longer than the time limit.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub over_time: bool,
     /// True if it decides between ratings that differ.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub adjudicates: bool,
+}
+
+/// An output of a ranking.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RankedSide {
+    /// Digest of the output.
+    pub output: String,
+    /// The target that gave it.
+    pub target: String,
 }
 
 /// `sha256:...` of bytes.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::model::{CountedRating, QuestionDigests, Rating};
+use crate::model::{CountedRating, QuestionDigests, RankedSide, Rating};
 
 /// The version of the format of lines.
 pub const RATING_VERSION: u32 = 1;
@@ -48,9 +48,9 @@ pub struct RatingLine {
     /// True if the rating decides between others that differ.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub adjudicates: bool,
-    /// Outputs of a ranking in the order in which they were shown, as digests.
+    /// Outputs of a ranking in the order in which they were shown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub shown: Vec<String>,
+    pub shown: Vec<RankedSide>,
     /// Version of the program.
     pub tool: String,
     /// Id of an earlier line of the same reviewer, which this one replaces.

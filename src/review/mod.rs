@@ -4,6 +4,7 @@
 //! project's reviews ([`crate::ratings`]); `run` and `regrade` turn those into grades.
 
 mod item;
+mod newer;
 mod queue;
 mod session;
 #[cfg(test)]
@@ -13,6 +14,7 @@ pub use item::{
     Decision, FiledDecision, OtherRating, Recorded, ReviewContext, ReviewItem, ReviewProgress, ShownOutput,
     ShownVerdict,
 };
+pub use newer::changed_grades;
 pub use queue::ReviewQueue;
 pub use session::{ReviewSession, SessionOptions};
 

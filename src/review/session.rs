@@ -16,7 +16,7 @@ use super::{
     ShownOutput, ShownVerdict,
 };
 use crate::journal::{self, RunPaths};
-use crate::model::{Attempt, GraderType, Rating, SampleFinished};
+use crate::model::{Attempt, GraderType, RankedSide, Rating, SampleFinished};
 use crate::ratings::{
     PeopleVerdict, RATING_VERSION, RatingLine, RatingProblem, RatingStore, RatingWriter,
     new_rating_id,
@@ -232,7 +232,7 @@ impl ReviewSession {
         } = decision;
         check(question, &rating)?;
         let shown = match question.policy.is_ranking() {
-            true => self.order(question).into_iter().map(|output| output.digest.clone()).collect(),
+            true => self.order(question).into_iter().map(|output| self.side(output)).collect(),
             false => Vec::new(),
         };
         let seconds = if seconds.is_finite() { seconds.max(0.0) } else { 0.0 };
@@ -388,6 +388,14 @@ impl ReviewSession {
             rank(self.options.seed, &words)
         });
         outputs
+    }
+
+    fn side(&self, output: &OutputPlace) -> RankedSide {
+        let run = self.runs.get(output.run);
+        RankedSide {
+            output: output.digest.clone(),
+            target: run.map(|run| run.started.run.environment.target.clone()).unwrap_or_default(),
+        }
     }
 
     fn outputs(&self, question: &Question) -> Result<Vec<ReviewedSample<'_>>, ReviewError> {

@@ -350,7 +350,9 @@ fn outputs_of_several_targets_are_ranked_blindly() {
     let order = shown.iter().rev().map(|digest| vec![digest.clone()]).collect();
     session.decide(0, decision(Rating::Ranking { order })).unwrap();
     let line = &project.lines()[0];
-    assert_eq!((&line.shown, line.blind), (&shown, true));
+    let kept: Vec<String> = line.shown.iter().map(|side| side.output.clone()).collect();
+    assert_eq!((&kept, line.blind), (&shown, true));
+    assert!(line.shown.iter().any(|side| side.target == "huge"));
     let again = project.open("ana", ReviewQueue::Pending);
     assert_eq!(again.progress().done, 1);
 }

@@ -13,6 +13,6 @@ mod page;
 mod routes;
 
 pub use desk::{ReviewDesk, SessionOpener};
-pub use offline::{DecisionFile, OfflineError, export, import, read_decisions};
+pub use offline::{OfflineError, export, import, read_decisions};
 pub use openapi::document as api_document;
 pub use routes::{api_routes, page_routes};

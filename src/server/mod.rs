@@ -29,7 +29,7 @@ use tokio::sync::watch;
 use access::AccessRules;
 
 pub use access::random_token;
-pub use bearer::{ApiServer, ApiServerError, CallerName, CertificateFiles, json_error};
+pub use bearer::{ApiServer, CallerName, CertificateFiles, json_error};
 pub use events::{EventSender, event_stream};
 pub use query::QueryFields;
 

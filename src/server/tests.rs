@@ -14,8 +14,9 @@ use tokio::net::TcpStream;
 use tokio::sync::Notify;
 
 use super::access::REFUSAL;
+use super::bearer::ApiServerError;
 use super::{
-    ApiServer, ApiServerError, CallerName, CertificateFiles, LocalServer, ServerStop, event_stream,
+    ApiServer, CallerName, CertificateFiles, LocalServer, ServerStop, event_stream,
     html_page,
 };
 

@@ -38,6 +38,7 @@ mod parts;
 mod parts_tests;
 #[cfg(test)]
 pub(crate) mod random_run;
+mod people;
 mod recommend;
 #[cfg(test)]
 mod recount_tests;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use super::args::ReviewArgs;
+use super::args::RunReviewArgs;
 use super::console::Console;
 use super::report::results_dir;
 use super::{CliFailure, CliResult, suite};
@@ -15,8 +15,8 @@ use crate::gate::ExitCode;
 use crate::journal;
 use crate::load::project_root;
 use crate::model::RunStarted;
-use crate::ratings::store_dir;
-use crate::review::{ReviewError, ReviewQueue, ReviewSession, SessionOptions};
+use crate::ratings::{RatingStore, store_dir};
+use crate::review::{self, ReviewError, ReviewQueue, ReviewSession, SessionOptions};
 use crate::review_page::SessionOpener;
 use crate::run::harness_version;
 use eval_base::clock::SystemClock;
@@ -25,7 +25,7 @@ use eval_base::text::{one_line, plural};
 /// Problems of the reviews that are listed.
 const SHOWN_PROBLEMS: usize = 5;
 
-pub fn review(console: &Console, args: &ReviewArgs) -> CliResult {
+pub fn review(console: &Console, args: &RunReviewArgs) -> CliResult {
     if !args.import.is_empty() {
         return page::take_back(console, args);
     }
@@ -51,7 +51,7 @@ pub fn review(console: &Console, args: &ReviewArgs) -> CliResult {
 }
 
 /// What opens the session of a reviewer of the run that the arguments name.
-fn opener(args: &ReviewArgs, queue: ReviewQueue) -> Result<SessionOpener, CliFailure> {
+fn opener(args: &RunReviewArgs, queue: ReviewQueue) -> Result<SessionOpener, CliFailure> {
     let results = results_dir(args.place.suite.as_deref(), args.place.output_dir.as_deref())?;
     let paths = journal::find_run(&results, &args.run)?;
     let started = journal::started(&paths.journal())?;
@@ -85,7 +85,7 @@ fn opener(args: &ReviewArgs, queue: ReviewQueue) -> Result<SessionOpener, CliFai
 /// The session of a reviewer; says what it leaves out.
 fn opened(
     console: &Console,
-    args: &ReviewArgs,
+    args: &RunReviewArgs,
     reviewer: &str,
     queue: ReviewQueue,
 ) -> Result<ReviewSession, CliFailure> {
@@ -103,6 +103,29 @@ fn opened(
         console.note(&format!("{outputs} of a private dataset not shown"));
     }
     Ok(session)
+}
+
+/// Says how many grades of a run have changed by ratings that came later.
+pub fn say_newer(
+    console: &Console,
+    suite: Option<&Path>,
+    journal: &Path,
+) -> Result<(), CliFailure> {
+    let started = journal::started(journal)?;
+    let root = root(suite, &started)?;
+    let store = RatingStore::read(&store_dir(&root, &started.run.suite_name));
+    // A report does not depend on the reviews.
+    let Ok(store) = store else { return Ok(()) };
+    let changed = review::changed_grades(journal, &store).map_err(failure)?;
+    if changed > 0 {
+        let run = &started.run.run_id;
+        let grades = plural(changed, "grade");
+        let verb = if changed == 1 { "has" } else { "have" };
+        console.note(&format!(
+            "{grades} by people {verb} changed since: `eval-harness regrade --people --run {run}`"
+        ));
+    }
+    Ok(())
 }
 
 pub(super) fn failure(error: ReviewError) -> CliFailure {

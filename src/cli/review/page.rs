@@ -11,7 +11,7 @@ use std::sync::Arc;
 use axum::extract::Extension;
 
 use super::{failure, opener};
-use crate::cli::args::ReviewArgs;
+use crate::cli::args::RunReviewArgs;
 use crate::cli::console::Console;
 use crate::cli::signals::StopSignals;
 use crate::cli::view::{PagePlace, serve_pages};
@@ -26,7 +26,7 @@ use eval_base::text::{one_line, plural};
 use eval_base::whole_file;
 
 /// Serves the page of a session on this machine.
-pub(super) fn page(console: &Console, args: &ReviewArgs, session: ReviewSession) -> CliResult {
+pub(super) fn page(console: &Console, args: &RunReviewArgs, session: ReviewSession) -> CliResult {
     let reviewer = CallerName(session.reviewer().into());
     let left = session.len() - session.progress().done;
     console.note(&format!(
@@ -49,7 +49,7 @@ pub(super) fn page(console: &Console, args: &ReviewArgs, session: ReviewSession)
 /// Serves the API and the page to reviewers with tokens.
 pub(super) fn serve(
     console: &Console,
-    args: &ReviewArgs,
+    args: &RunReviewArgs,
     address: SocketAddr,
     session: ReviewSession,
 ) -> CliResult {
@@ -129,7 +129,7 @@ fn tokens(file: Option<&Path>, reviewers: &[String]) -> Result<Vec<(String, Stri
 /// Writes a page that works without the program.
 pub(super) fn write_page(
     console: &Console,
-    args: &ReviewArgs,
+    args: &RunReviewArgs,
     path: &Path,
     session: &ReviewSession,
 ) -> CliResult {
@@ -146,7 +146,7 @@ pub(super) fn write_page(
 }
 
 /// Records the decisions of files.
-pub(super) fn take_back(console: &Console, args: &ReviewArgs) -> CliResult {
+pub(super) fn take_back(console: &Console, args: &RunReviewArgs) -> CliResult {
     for path in &args.import {
         let named = |error: OfflineError| {
             let failed = offline(error);
