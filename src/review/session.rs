@@ -313,6 +313,10 @@ impl ReviewSession {
                 continue;
             }
             let limit = question.policy.time_limit_minutes;
+            let shown = decision.shown.iter().filter_map(|digest| {
+                let mut outputs = question.outputs.iter();
+                Some(self.side(outputs.find(|output| output.digest == *digest)?))
+            });
             lines.push(RatingLine {
                 id: decision.id.clone(),
                 at: decision.at.clone(),
@@ -322,7 +326,7 @@ impl ReviewSession {
                 over_time: limit.is_some_and(|minutes| decision.seconds > minutes * 60.0),
                 blind: decision.blind,
                 adjudicates: decision.adjudicates,
-                shown: decision.shown.clone(),
+                shown: shown.collect(),
                 ..self.line(item, question)?
             });
         }

@@ -270,7 +270,7 @@ fn outputs_of_two_targets_are_ranked_by_arrows() {
     assert!(!text(&seen[0], 1).contains("Target"), "{}", text(&seen[0], 1));
     assert_eq!((&results[2]["wide"], results[3]), (&json!(0), &json!([])));
     let written = decisions(&project, "ana");
-    let shown = |at: usize, side: usize| written[at]["shown"][side].clone();
+    let shown = |at: usize, side: usize| written[at]["shown"][side]["output"].clone();
     let order = |at: usize| &written[at]["rating"]["order"];
     assert_eq!(*order(0), json!([[shown(0, 0)], [shown(0, 1)]]));
     assert_eq!(*order(1), json!([[shown(1, 1)], [shown(1, 0)]]));

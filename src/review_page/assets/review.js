@@ -89,7 +89,7 @@ function drawItem(item) {
   const draft = state.drafts.get(index);
   state.form = ratingForm(item, draft, decide);
   const several = item.outputs.length > 1;
-  const comment = el('textarea', { id: 'comment', rows: 3, 'aria-keyshortcuts': 'c' });
+  const comment = el('textarea', { id: 'comment', rows: 3, maxlength: 50_000, 'aria-keyshortcuts': 'c' });
   comment.value = draft.comment ?? '';
   comment.addEventListener('input', () => { draft.comment = comment.value; });
   comment.addEventListener('keydown', (event) => {

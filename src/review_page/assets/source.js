@@ -14,10 +14,11 @@ function servedSource() {
     const headers = {};
     if (token) headers.Authorization = `Bearer ${token}`;
     if (body !== undefined) headers['Content-Type'] = 'application/json';
+    const text = body === undefined ? undefined : JSON.stringify(body);
     let response;
     try {
-      // A page that is closed still sends what was decided.
-      response = await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body), keepalive: method === 'POST' });
+      // A page that is closed still sends what was decided, unless it is too long for that.
+      response = await fetch(path, { method, headers, body: text, keepalive: method === 'POST' && text.length < 15_000 });
     } catch {
       throw new SourceError('The server does not answer. Start it again, or save the decisions as a file.');
     }
