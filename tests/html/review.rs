@@ -386,7 +386,7 @@ fn decisions_without_a_server_stay_in_the_page_and_in_a_file() {
     let Some(seen) = looked else { return };
     // A server that is gone is a failed request on the console, and nothing else.
     let misdeeds = seen[0].misdeeds();
-    assert!(misdeeds.iter().all(|one| one.contains("ERR_CONNECTION_REFUSED")), "{misdeeds:?}");
+    assert!(misdeeds.iter().all(|one| one.contains("net::ERR_")), "{misdeeds:?}");
     assert!(text(&seen[0], 0).starts_with("Not saved: The server does not answer."), "{}", text(&seen[0], 0));
     assert_eq!(text(&seen[0], 1), "1");
     let file: Value = serde_json::from_str(text(&seen[0], 2)).expect("JSON");
@@ -460,7 +460,7 @@ fn exported_page_reviews_without_a_server_and_comes_back() {
     project.write("foreign.json", &foreign.to_string());
     let refused = project.call(&["review", "--suite", "suite.yaml", "--import", "foreign.json"]);
     let refused = refused.expect(2).stderr;
-    assert!(refused.contains("1 decision"), "{refused}");
+    assert!(refused.contains("1 of 3 decisions"), "{refused}");
 }
 
 #[test]

@@ -345,6 +345,8 @@ async function start() {
     document.documentElement.dataset.ready = 'true';
     return;
   }
+  const { review, reviewer } = state.session;
+  document.querySelector('.top .subject').replaceChildren('Review of ', said(review.suite), ...(reviewer ? [' by ', said(reviewer)] : []));
   state.session.decided.forEach((index) => state.decided.add(index));
   if (page) document.querySelector('.review-bar').append(offlineTools());
   addEventListener('keydown', onKey);
