@@ -37,7 +37,7 @@ pub use self::new::{InitArgs, InitTemplate, NewArgs, NewKind};
 pub use self::phase::{PhaseArgs, PhaseFormat};
 pub use self::power::PowerArgs;
 pub use self::regrade::RegradeArgs;
-pub use self::review::ReviewArgs;
+pub use self::review::RunReviewArgs;
 pub use self::runs::{RunsArgs, RunsPlaceArgs, RunsPruneArgs, RunsRmArgs, RunsVerb};
 pub use self::show::{OutcomeArgs, ShowArgs};
 pub use self::view::ViewArgs;
@@ -126,7 +126,7 @@ pub enum CliCommand {
     /// Grade the stored outputs of a run again, without calling the target. Judges are called.
     Regrade(Box<RegradeArgs>),
     /// Rate outputs of a run: what people grade, and whether they agree with judges.
-    Review(ReviewArgs),
+    Review(RunReviewArgs),
     /// Render a report from the journal of a run, or join the shards of a run.
     Report(ReportArgs),
     /// Show cases in full: input, output, what was expected, what graders reported.

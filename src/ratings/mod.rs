@@ -12,7 +12,7 @@ mod verdict;
 
 pub use line::{RATING_VERSION, RatingLine};
 pub use store::{RatingProblem, RatingStore, RatingWriter, new_rating_id};
-pub use verdict::{PeopleVerdict, agree, assessed, rank_share, rating_share};
+pub use verdict::{PeopleVerdict, agree, assessed, rating_share};
 
 use std::path::{Path, PathBuf};
 

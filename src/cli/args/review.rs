@@ -19,7 +19,7 @@ Examples:
 
 Every decision is written to `reviews/<suite>/<reviewer>.jsonl` of the project at once; commit \
 these files. `eval-harness regrade --people` then makes grades of them.")]
-pub struct ReviewArgs {
+pub struct RunReviewArgs {
     /// The run whose outputs are reviewed: `latest`, a run id, or the path of a journal. Other runs
     /// of the same command are reviewed with it.
     #[arg(value_name = "RUN", default_value = "latest", add = by(NameKind::Runs))]

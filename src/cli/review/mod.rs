@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use super::args::ReviewArgs;
+use super::args::RunReviewArgs;
 use super::console::Console;
 use super::report::results_dir;
 use super::{CliFailure, CliResult, suite};
@@ -23,7 +23,7 @@ use eval_base::text::{one_line, plural};
 /// Problems of the reviews that are listed.
 const SHOWN_PROBLEMS: usize = 5;
 
-pub fn review(console: &Console, args: &ReviewArgs) -> CliResult {
+pub fn review(console: &Console, args: &RunReviewArgs) -> CliResult {
     let session = open(console, args)?;
     if session.is_empty() {
         console.note(&format!(
@@ -37,8 +37,11 @@ pub fn review(console: &Console, args: &ReviewArgs) -> CliResult {
 }
 
 /// The session that the arguments mean; says what it leaves out.
-fn open(console: &Console, args: &ReviewArgs) -> Result<ReviewSession, CliFailure> {
-    let results = results_dir(args.place.suite.as_deref(), args.place.output_dir.as_deref())?;
+fn open(console: &Console, args: &RunReviewArgs) -> Result<ReviewSession, CliFailure> {
+    let results = results_dir(
+        args.place.suite.as_deref(),
+        args.place.output_dir.as_deref(),
+    )?;
     let paths = journal::find_run(&results, &args.run)?;
     let started = journal::started(&paths.journal())?;
     let root = root(args.place.suite.as_deref(), &started)?;
@@ -111,7 +114,10 @@ pub(super) fn root(suite: Option<&Path>, started: &RunStarted) -> Result<PathBuf
         Some(path) => here.join(path),
         None => {
             // A project that was moved goes on from here.
-            let there = started.cwd.as_deref().map(|dir| dir.join(&started.suite_path));
+            let there = started
+                .cwd
+                .as_deref()
+                .map(|dir| dir.join(&started.suite_path));
             there
                 .filter(|path| path.is_file())
                 .unwrap_or_else(|| here.join(&started.suite_path))
@@ -126,12 +132,17 @@ fn reviewer(given: Option<&str>) -> Result<String, CliFailure> {
     if let Some(name) = given {
         return Ok(name.to_owned());
     }
-    let git = Command::new("git").args(["config", "user.name"]).output().ok();
+    let git = Command::new("git")
+        .args(["config", "user.name"])
+        .output()
+        .ok();
     let git = git.filter(|out| out.status.success());
     let git = git.map(|out| String::from_utf8_lossy(&out.stdout).trim().to_owned());
     let user = || std::env::var("USER").ok();
     git.filter(|name| !name.is_empty())
         .or_else(user)
         .filter(|name| !name.trim().is_empty())
-        .ok_or_else(|| CliFailure::wrong("the name of the reviewer is not known").hint("pass it with --as"))
+        .ok_or_else(|| {
+            CliFailure::wrong("the name of the reviewer is not known").hint("pass it with --as")
+        })
 }
