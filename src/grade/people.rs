@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::model::{
-    Case, CaseInput, Cause, CountedRating, Grade, GraderType, HumanReview,
-    Outcome, OutputValue, QuestionDigests, Rating, ReviewPolicy, output_digest, rubric_digest,
+    Case, CaseInput, Cause, CountedRating, Grade, GraderType, HumanReview, Outcome, OutputValue,
+    QuestionDigests, Rating, ReviewPolicy, output_digest, rubric_digest,
 };
 use crate::ratings::{PeopleVerdict, RatingStore, assessed};
 use crate::spec::HumanGraderConfig;
@@ -65,7 +65,12 @@ pub(super) fn grade(
         Err(error) => return errored(format!("the settings of the human grader: {error}")),
     };
     let policy = ReviewPolicy::of(&config);
-    let rubric = filled(config.rubric.as_deref().unwrap_or_default(), &policy, case, reference);
+    let rubric = filled(
+        config.rubric.as_deref().unwrap_or_default(),
+        &policy,
+        case,
+        reference,
+    );
     let digests = QuestionDigests {
         rubric: rubric_digest(&rubric, &policy.scale, reference),
         ..known
@@ -98,7 +103,9 @@ pub fn by_store(review: HumanReview, store: &RatingStore) -> (HumanReview, Peopl
         true => store.rankings_of(&digests.input, &digests.rubric, &digests.output),
         false => store.of_question(&digests),
     };
-    let counted = lines.into_iter().filter_map(|line| Some((line.counted()?, line.repeat)));
+    let counted = lines
+        .into_iter()
+        .filter_map(|line| Some((line.counted()?, line.repeat)));
     assessed(review, counted.collect(), &digests.output)
 }
 
@@ -148,10 +155,18 @@ fn said(ratings: &[CountedRating]) -> String {
             Rating::Ranking { .. } => "ranked".to_owned(),
             Rating::Skip => "skipped".to_owned(),
         };
-        let comment = counted.comment.as_deref().filter(|comment| !comment.trim().is_empty());
-        let comment = comment.map(|comment| format!(" ({})", one_line(&shortened(comment, SUMMARY))));
+        let comment = counted
+            .comment
+            .as_deref()
+            .filter(|comment| !comment.trim().is_empty());
+        let comment =
+            comment.map(|comment| format!(" ({})", one_line(&shortened(comment, SUMMARY))));
         let late = if counted.over_time { ", over time" } else { "" };
-        format!("{}: {rating}{late}{}", one_line(&counted.reviewer), comment.unwrap_or_default())
+        format!(
+            "{}: {rating}{late}{}",
+            one_line(&counted.reviewer),
+            comment.unwrap_or_default()
+        )
     };
     ratings.iter().map(of).collect::<Vec<_>>().join("; ")
 }
@@ -183,7 +198,10 @@ fn filled(rubric: &str, policy: &ReviewPolicy, case: &Case, reference: Option<&V
     let (mut out, mut rest) = (String::new(), rubric);
     while let Some((before, after)) = rest.split_once('{') {
         out.push_str(before);
-        match after.split_once('}').and_then(|(name, behind)| Some((value(name)?, behind))) {
+        match after
+            .split_once('}')
+            .and_then(|(name, behind)| Some((value(name)?, behind)))
+        {
             Some((value, behind)) => {
                 out.push_str(&value);
                 rest = behind;
@@ -208,9 +226,12 @@ fn summary(input: &CaseInput) -> String {
         }
         CaseInput::Messages { messages, .. } => {
             let last = messages.last();
-            last.map(|message| message.content.clone()).unwrap_or_default()
+            last.map(|message| message.content.clone())
+                .unwrap_or_default()
         }
-        CaseInput::ApiCall { method, endpoint, .. } => format!("{method} {endpoint}"),
+        CaseInput::ApiCall {
+            method, endpoint, ..
+        } => format!("{method} {endpoint}"),
         CaseInput::Data { value } => value.to_string(),
     };
     one_line(&shortened(&text, SUMMARY))

@@ -340,7 +340,11 @@ mod tests {
             r#"{"type":"skip","value":false}"#,
             r#"{"type":"stars","value":true}"#,
         ];
-        let refused = wrong.map(|line| serde_json::from_str::<Rating>(line).unwrap_err().to_string());
+        let refused = wrong.map(|line| {
+            serde_json::from_str::<Rating>(line)
+                .unwrap_err()
+                .to_string()
+        });
         insta::assert_snapshot!(refused.join("\n"), @r"
         a `likert` rating has `scores`, only
         a `binary` rating has a `value`, only

@@ -69,7 +69,10 @@ impl RatingLine {
 
     /// As a grade records it; `None` for a withdrawal and for a skipped item.
     pub fn counted(&self) -> Option<CountedRating> {
-        let rating = self.rating.clone().filter(|rating| *rating != Rating::Skip)?;
+        let rating = self
+            .rating
+            .clone()
+            .filter(|rating| *rating != Rating::Skip)?;
         Some(CountedRating {
             id: self.id.clone(),
             reviewer: self.reviewer.clone(),

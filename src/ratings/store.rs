@@ -65,7 +65,10 @@ impl RatingStore {
             Ok(entries) => {
                 for entry in entries {
                     let path = entry.map_err(fail(dir))?.path();
-                    if path.extension().is_some_and(|extension| extension == EXTENSION) {
+                    if path
+                        .extension()
+                        .is_some_and(|extension| extension == EXTENSION)
+                    {
                         files.push(path);
                     }
                 }
@@ -108,8 +111,7 @@ impl RatingStore {
         let mut newest: HashMap<(QuestionDigests, String, bool), (Timestamp, RatingLine)> =
             HashMap::new();
         for PlacedLine { at, line, .. } in by_id.into_values() {
-            if line.rating.is_none()
-                || replaced.contains(&(line.reviewer.clone(), line.id.clone()))
+            if line.rating.is_none() || replaced.contains(&(line.reviewer.clone(), line.id.clone()))
             {
                 continue;
             }
@@ -293,7 +295,9 @@ impl RatingWriter {
     /// Makes the name of a new file survive a loss of power.
     fn sync_name(&self) -> io::Result<()> {
         let dirs = [Some(self.dir.as_path()), self.dir.parent()];
-        dirs.into_iter().flatten().try_for_each(|dir| File::open(dir)?.sync_all())
+        dirs.into_iter()
+            .flatten()
+            .try_for_each(|dir| File::open(dir)?.sync_all())
     }
 }
 

@@ -49,7 +49,9 @@ fn standing(dir: &Path) -> Vec<String> {
 fn problems(dir: &Path) -> String {
     let store = RatingStore::read(dir).unwrap();
     let problems: Vec<String> = store.problems().iter().map(ToString::to_string).collect();
-    problems.join("\n").replace(&format!("{}/", dir.display()), "")
+    problems
+        .join("\n")
+        .replace(&format!("{}/", dir.display()), "")
 }
 
 #[test]
@@ -92,11 +94,17 @@ fn order_and_copies_of_lines_have_no_meaning() {
             ..line("a3", 3, "ana", pass(true))
         },
     ];
-    let texts: Vec<String> = lines.iter().map(|line| serde_json::to_string(line).unwrap()).collect();
+    let texts: Vec<String> = lines
+        .iter()
+        .map(|line| serde_json::to_string(line).unwrap())
+        .collect();
     for order in [[0, 1, 2, 0], [2, 1, 0, 2], [1, 1, 2, 0]] {
         let text: String = order.iter().map(|at| format!("{}\n", texts[*at])).collect();
         fs::write(dir.path().join("ana.jsonl"), text).unwrap();
-        assert_eq!((standing(dir.path()), problems(dir.path())), (vec!["a3".into(), "a2".into()], String::new()));
+        assert_eq!(
+            (standing(dir.path()), problems(dir.path())),
+            (vec!["a3".into(), "a2".into()], String::new())
+        );
     }
 }
 
@@ -104,8 +112,12 @@ fn order_and_copies_of_lines_have_no_meaning() {
 fn broken_lines_are_named_and_the_others_count() {
     let dir = tempfile::tempdir().unwrap();
     let whole = serde_json::to_string(&line("a1", 1, "ana", pass(true))).unwrap();
-    let other = whole.replace("\"comment\"", "\"x\"").replace("true", "false");
-    let later = whole.replace("\"version\":1", "\"version\":2").replace("a1", "a4");
+    let other = whole
+        .replace("\"comment\"", "\"x\"")
+        .replace("true", "false");
+    let later = whole
+        .replace("\"version\":1", "\"version\":2")
+        .replace("a1", "a4");
     let text = format!(
         "{whole}\n<<<<<<< HEAD\n\n{other}\n{later}\n{}\n{}",
         whole.replace("2026-", "x"),
@@ -139,7 +151,10 @@ fn torn_line_is_cut_off_by_the_next_one_wherever_it_ends() {
         // Complete but for its line break, it is a rating.
         let lines = if end == torn.len() { 3 } else { 2 };
         assert_eq!(left.lines().count(), lines, "{end}");
-        assert_eq!((standing(dir.path()), problems(dir.path())), (vec!["a3".into()], String::new()));
+        assert_eq!(
+            (standing(dir.path()), problems(dir.path())),
+            (vec!["a3".into()], String::new())
+        );
     }
 }
 
@@ -147,7 +162,16 @@ fn torn_line_is_cut_off_by_the_next_one_wherever_it_ends() {
 fn odd_names_of_reviewers_have_files_of_their_own() {
     let dir = tempfile::tempdir().unwrap();
     let long = "x".repeat(5000);
-    let names = ["../../etc", "a/b", "Zoë", "a b", ".", "con", "\u{1b}[31m\n", &long];
+    let names = [
+        "../../etc",
+        "a/b",
+        "Zoë",
+        "a b",
+        ".",
+        "con",
+        "\u{1b}[31m\n",
+        &long,
+    ];
     for (at, name) in names.iter().enumerate() {
         let writer = RatingWriter::new(dir.path(), name).unwrap();
         let rated = line(&format!("id{at}"), at as u32, name, pass(true));
@@ -156,7 +180,10 @@ fn odd_names_of_reviewers_have_files_of_their_own() {
     }
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), names.len());
     let store = RatingStore::read(dir.path()).unwrap();
-    let read: Vec<&str> = store.standing().map(|line| line.reviewer.as_str()).collect();
+    let read: Vec<&str> = store
+        .standing()
+        .map(|line| line.reviewer.as_str())
+        .collect();
     assert_eq!(read, names);
     let empty = RatingWriter::new(dir.path(), "  ").unwrap_err();
     assert_eq!(empty.to_string(), "the name of the reviewer is empty");
@@ -180,8 +207,13 @@ fn writers_at_once_lose_no_line() {
             })
         })
         .collect();
-    threads.into_iter().for_each(|thread| thread.join().unwrap());
-    assert_eq!((standing(dir.path()).len(), problems(dir.path())), (100, String::new()));
+    threads
+        .into_iter()
+        .for_each(|thread| thread.join().unwrap());
+    assert_eq!(
+        (standing(dir.path()).len(), problems(dir.path())),
+        (100, String::new())
+    );
 }
 
 #[test]
@@ -190,17 +222,27 @@ fn file_that_can_not_be_written_is_named_and_kept() {
     // A full disk: writes to the device fail, as they do on one.
     std::os::unix::fs::symlink("/dev/full", dir.path().join("ana.jsonl")).unwrap();
     let writer = RatingWriter::new(dir.path(), "ana").unwrap();
-    let error = writer.append(&line("a1", 1, "ana", pass(true))).unwrap_err();
-    let said = error.to_string().replace(&dir.path().display().to_string(), "DIR");
+    let error = writer
+        .append(&line("a1", 1, "ana", pass(true)))
+        .unwrap_err();
+    let said = error
+        .to_string()
+        .replace(&dir.path().display().to_string(), "DIR");
     insta::assert_snapshot!(said, @"the rating was not recorded: cannot write DIR/ana.jsonl: No space left on device (os error 28)");
     let file = dir.path().join("file");
     fs::write(&file, "").unwrap();
     let writer = RatingWriter::new(&file, "ana").unwrap();
-    let error = writer.append(&line("a1", 1, "ana", pass(true))).unwrap_err();
+    let error = writer
+        .append(&line("a1", 1, "ana", pass(true)))
+        .unwrap_err();
     assert!(error.to_string().contains("/file/ana.jsonl: "), "{error}");
 }
 
-fn review(kind: RatingKind, evaluators: Evaluators, more: impl FnOnce(&mut HumanGraderConfig)) -> HumanReview {
+fn review(
+    kind: RatingKind,
+    evaluators: Evaluators,
+    more: impl FnOnce(&mut HumanGraderConfig),
+) -> HumanReview {
     let mut config = HumanGraderConfig {
         evaluators: Some(evaluators),
         rating_scale: Some(RatingScale {
@@ -251,25 +293,53 @@ fn verdict_of_people_follows_numbers_agreement_and_adjudication() {
         passed: Some(passed),
         score,
     };
-    assert_eq!(verdict(two(), vec![binary("a", true)]), PeopleVerdict::Missing(1));
-    assert_eq!(verdict(two(), vec![binary("a", true), binary("b", true)]), decided(true, 1.0));
-    assert_eq!(verdict(two(), vec![binary("a", true), binary("b", false)]), PeopleVerdict::Adjudication);
+    assert_eq!(
+        verdict(two(), vec![binary("a", true)]),
+        PeopleVerdict::Missing(1)
+    );
+    assert_eq!(
+        verdict(two(), vec![binary("a", true), binary("b", true)]),
+        decided(true, 1.0)
+    );
+    assert_eq!(
+        verdict(two(), vec![binary("a", true), binary("b", false)]),
+        PeopleVerdict::Adjudication
+    );
     let third = vec![binary("a", true), binary("b", false), binary("c", false)];
     assert_eq!(verdict(two(), third), decided(false, 1.0 / 3.0));
     let judge = adjudicating(binary("c", true));
-    let (review_of, by_judge) = assessed(two(), vec![binary("a", true), binary("b", false), judge.clone()], "");
+    let (review_of, by_judge) = assessed(
+        two(),
+        vec![binary("a", true), binary("b", false), judge.clone()],
+        "",
+    );
     assert_eq!(by_judge, decided(true, 1.0));
     assert_eq!(review_of.adjudication, Some(AdjudicationState::Done));
     assert_eq!(review_of.ratings.len(), 3);
     // Whoever rated does not adjudicate, and an adjudicator is not counted among the others.
     let own = adjudicating(binary("a", false));
-    assert_eq!(verdict(two(), vec![binary("a", true), binary("b", false), own]), PeopleVerdict::Adjudication);
-    assert_eq!(verdict(two(), vec![binary("a", true), judge.clone()]), PeopleVerdict::Missing(1));
-    assert_eq!(verdict(two(), vec![binary("a", false), binary("b", false), judge]), decided(false, 0.0));
+    assert_eq!(
+        verdict(two(), vec![binary("a", true), binary("b", false), own]),
+        PeopleVerdict::Adjudication
+    );
+    assert_eq!(
+        verdict(two(), vec![binary("a", true), judge.clone()]),
+        PeopleVerdict::Missing(1)
+    );
+    assert_eq!(
+        verdict(two(), vec![binary("a", false), binary("b", false), judge]),
+        decided(false, 0.0)
+    );
     // Repetitions do not count, nor do ratings of another scale.
     let (again, _) = binary("b", true);
-    assert_eq!(verdict(two(), vec![binary("a", true), (again, true)]), PeopleVerdict::Missing(1));
-    assert_eq!(verdict(two(), vec![binary("a", true), points("b", 5)]), PeopleVerdict::Missing(1));
+    assert_eq!(
+        verdict(two(), vec![binary("a", true), (again, true)]),
+        PeopleVerdict::Missing(1)
+    );
+    assert_eq!(
+        verdict(two(), vec![binary("a", true), points("b", 5)]),
+        PeopleVerdict::Missing(1)
+    );
 }
 
 #[test]
@@ -286,15 +356,27 @@ fn points_of_a_scale_pass_by_their_mean_and_agree_within_one_step() {
         score,
     };
     // The mean 3.5 of 1 to 5 is 0.625 of the scale, 4 is 0.75; 0.7 passes.
-    assert_eq!(verdict(scale(None, None), &[3, 4]), (Some(1.0), decided(false, 0.625)));
-    assert_eq!(verdict(scale(None, None), &[4, 4]), (Some(1.0), decided(true, 0.75)));
+    assert_eq!(
+        verdict(scale(None, None), &[3, 4]),
+        (Some(1.0), decided(false, 0.625))
+    );
+    assert_eq!(
+        verdict(scale(None, None), &[4, 4]),
+        (Some(1.0), decided(true, 0.75))
+    );
     // 5 and 3 are two steps apart: one of three pairs differs.
     let (agreement, verdict_of) = verdict(scale(Some(0.8), None), &[5, 4, 3]);
     assert!((agreement.unwrap() - 2.0 / 3.0).abs() < 1e-12);
     assert_eq!(verdict_of, PeopleVerdict::Adjudication);
-    assert_eq!(verdict(scale(Some(0.6), None), &[5, 4, 3]).1, decided(true, 0.75));
+    assert_eq!(
+        verdict(scale(Some(0.6), None), &[5, 4, 3]).1,
+        decided(true, 0.75)
+    );
     // Only the first two count.
-    assert_eq!(verdict(scale(Some(0.8), Some(2)), &[5, 4, 1]), (Some(1.0), decided(true, 0.875)));
+    assert_eq!(
+        verdict(scale(Some(0.8), Some(2)), &[5, 4, 1]),
+        (Some(1.0), decided(true, 0.875))
+    );
     let own = review(RatingKind::Likert, evaluators(1, None, None), |config| {
         config.pass_threshold = Some(0.5);
     });
@@ -304,11 +386,16 @@ fn points_of_a_scale_pass_by_their_mean_and_agree_within_one_step() {
 #[test]
 fn rankings_score_an_output_by_those_that_it_beats() {
     let order = |groups: &[&[&str]]| Rating::Ranking {
-        order: groups.iter().map(|group| group.iter().map(|one| (*one).to_owned()).collect()).collect(),
+        order: groups
+            .iter()
+            .map(|group| group.iter().map(|one| (*one).to_owned()).collect())
+            .collect(),
     };
-    let ranking = |threshold| review(RatingKind::Ranking, evaluators(1, None, None), |config| {
-        config.pass_threshold = threshold;
-    });
+    let ranking = |threshold| {
+        review(RatingKind::Ranking, evaluators(1, None, None), |config| {
+            config.pass_threshold = threshold;
+        })
+    };
     let verdict = |threshold, output: &str| {
         let ratings = vec![
             rated("a", order(&[&["x"], &["y", "z"]])),
@@ -322,8 +409,18 @@ fn rankings_score_an_output_by_those_that_it_beats() {
     assert_eq!(verdict(Some(0.7), "x"), decided(Some(true), 0.75));
     assert_eq!(verdict(Some(0.7), "z"), decided(Some(false), 0.125));
     let policy = ranking(None).policy;
-    assert_eq!(agree(&policy, &order(&[&["x"], &["y"]]), &order(&[&["x"], &["z"], &["y"]])), 1.0);
-    assert_eq!(agree(&policy, &order(&[&["x", "y"]]), &order(&[&["x"], &["y"]])), 0.0);
+    assert_eq!(
+        agree(
+            &policy,
+            &order(&[&["x"], &["y"]]),
+            &order(&[&["x"], &["z"], &["y"]])
+        ),
+        1.0
+    );
+    assert_eq!(
+        agree(&policy, &order(&[&["x", "y"]]), &order(&[&["x"], &["y"]])),
+        0.0
+    );
 }
 
 proptest! {

@@ -37,10 +37,16 @@ pub fn assessed(
         .map(|(rating, _)| rating)
         .partition(|rating| rating.adjudicates);
     let policy = &review.policy;
-    if let Some(most) = policy.max_allowed.and_then(|most| usize::try_from(most).ok()) {
+    if let Some(most) = policy
+        .max_allowed
+        .and_then(|most| usize::try_from(most).ok())
+    {
         counted.truncate(most);
     }
-    let raters: BTreeSet<&str> = counted.iter().map(|rating| rating.reviewer.as_str()).collect();
+    let raters: BTreeSet<&str> = counted
+        .iter()
+        .map(|rating| rating.reviewer.as_str())
+        .collect();
     // Who rated before does not adjudicate.
     adjudicators.retain(|rating| !raters.contains(rating.reviewer.as_str()));
     let present = u32::try_from(counted.len()).unwrap_or(u32::MAX);
@@ -82,7 +88,9 @@ fn fits(policy: &ReviewPolicy, rating: &Rating) -> bool {
         (RatingKind::Likert, Rating::Likert { scores }) => {
             let [low, high] = policy.range();
             let is_point = |criterion: &String| {
-                scores.get(criterion).is_some_and(|score| (low..=high).contains(score))
+                scores
+                    .get(criterion)
+                    .is_some_and(|score| (low..=high).contains(score))
             };
             let criteria = policy.criteria();
             scores.len() == criteria.len() && criteria.iter().all(is_point)
@@ -173,7 +181,8 @@ pub fn agree(policy: &ReviewPolicy, one: &Rating, other: &Rating) -> f64 {
     match (one, other) {
         (Rating::Likert { scores }, Rating::Likert { scores: others }) => {
             let criteria = policy.criteria();
-            let near = |criterion: &&String| match (scores.get(*criterion), others.get(*criterion)) {
+            let near = |criterion: &&String| match (scores.get(*criterion), others.get(*criterion))
+            {
                 (Some(score), Some(other)) => score.abs_diff(*other) <= 1,
                 _ => false,
             };
@@ -181,8 +190,11 @@ pub fn agree(policy: &ReviewPolicy, one: &Rating, other: &Rating) -> f64 {
         }
         (Rating::Ranking { order }, Rating::Ranking { order: others }) => {
             let common: BTreeSet<&String> = order.iter().flatten().collect();
-            let common: BTreeSet<&String> =
-                others.iter().flatten().filter(|ranked| common.contains(ranked)).collect();
+            let common: BTreeSet<&String> = others
+                .iter()
+                .flatten()
+                .filter(|ranked| common.contains(ranked))
+                .collect();
             let of_common = |order: &[Vec<String>]| -> Vec<BTreeSet<String>> {
                 let groups = order.iter().map(|group| {
                     let kept = group.iter().filter(|ranked| common.contains(ranked));

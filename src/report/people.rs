@@ -25,13 +25,20 @@ pub fn progress(people: &PeopleSummary, run: &str) -> Vec<PeopleLine> {
     }
     if people.over_time > 0 {
         let ratings = plural(people.over_time, "rating");
-        lines.push(("over time".to_owned(), format!("{ratings} took longer than the time limit")));
+        lines.push((
+            "over time".to_owned(),
+            format!("{ratings} took longer than the time limit"),
+        ));
     }
     lines
 }
 
 fn counted(people: &PeopleSummary) -> String {
-    let rated: u64 = people.reviewers.iter().map(|reviewer| reviewer.ratings).sum();
+    let rated: u64 = people
+        .reviewers
+        .iter()
+        .map(|reviewer| reviewer.ratings)
+        .sum();
     let mut words = format!(
         "{} to grade, {} by {}",
         plural(people.outputs, "output"),
@@ -39,7 +46,10 @@ fn counted(people: &PeopleSummary) -> String {
         plural(people.reviewers.len() as u64, "reviewer")
     );
     if people.adjudicated > 0 {
-        words.push_str(&format!(", {} decided by a further one", number(people.adjudicated)));
+        words.push_str(&format!(
+            ", {} decided by a further one",
+            number(people.adjudicated)
+        ));
     }
     words
 }
@@ -193,8 +203,12 @@ mod tests {
             }),
             rankings: Vec::new(),
         };
-        let lines = progress(&people, "eval-1").into_iter().chain(agreement(&people));
-        let mut lines: Vec<String> = lines.map(|(label, words)| format!("{label}: {words}")).collect();
+        let lines = progress(&people, "eval-1")
+            .into_iter()
+            .chain(agreement(&people));
+        let mut lines: Vec<String> = lines
+            .map(|(label, words)| format!("{label}: {words}"))
+            .collect();
         lines.extend(differing(&people));
         insta::assert_snapshot!(lines.join("\n"), @r"
         outputs: 12 outputs to grade, 10 ratings by 1 reviewer, 1 decided by a further one

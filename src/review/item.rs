@@ -159,7 +159,10 @@ pub(super) fn input_text(input: Option<&InputShown>) -> String {
         let role = message.get("role")?.as_str()?;
         Some(format!("{role}: {}", pretty(message.get("content")?)))
     };
-    let messages = input.value.as_array().and_then(|all| all.iter().map(message).collect());
+    let messages = input
+        .value
+        .as_array()
+        .and_then(|all| all.iter().map(message).collect());
     let mut text = match messages {
         Some(messages) => {
             let messages: Vec<String> = messages;

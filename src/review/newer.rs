@@ -16,13 +16,18 @@ pub fn changed_grades(journal: &Path, store: &RatingStore) -> Result<usize, Revi
         if let Event::SampleFinished(sample) = event? {
             let last = sample.attempts.last().into_iter();
             let all = last.flat_map(|attempt| &attempt.verdict.grades);
-            let reviews: Vec<HumanReview> =
-                all.filter_map(|grade| grade.review.as_deref().cloned()).collect();
+            let reviews: Vec<HumanReview> = all
+                .filter_map(|grade| grade.review.as_deref().cloned())
+                .collect();
             grades.insert((sample.eval, sample.case, sample.sample), reviews);
         }
     }
     let ids = |review: &HumanReview| -> BTreeSet<String> {
-        review.ratings.iter().map(|rating| rating.id.clone()).collect()
+        review
+            .ratings
+            .iter()
+            .map(|rating| rating.id.clone())
+            .collect()
     };
     let differs = |review: &&HumanReview| ids(review) != ids(&by_store((*review).clone(), store).0);
     Ok(grades.values().flatten().filter(differs).count())

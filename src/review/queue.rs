@@ -111,7 +111,10 @@ impl Question {
         let lines = lines.filter(|line| without != Some(line.reviewer.as_str()));
         let lines = lines.filter_map(|line| Some((line.counted()?, line.repeat)));
         let open = HumanReview::open(self.digests.clone(), self.policy.clone());
-        let first = self.outputs.first().map_or("", |output| output.digest.as_str());
+        let first = self
+            .outputs
+            .first()
+            .map_or("", |output| output.digest.as_str());
         assessed(open, lines.collect(), first)
     }
 
@@ -149,7 +152,10 @@ pub(super) fn questions(runs: &[ReviewedRun], judged: bool) -> Result<RunQuestio
         let mut look = |event: Event| -> Result<(), ReviewError> {
             match event {
                 Event::CasesPlanned(cases) => planned.extend(cases.cases.into_iter().map(|case| {
-                    ((cases.eval.clone(), case.id), input_digest(&case.input_hash))
+                    (
+                        (cases.eval.clone(), case.id),
+                        input_digest(&case.input_hash),
+                    )
                 })),
                 Event::SampleFinished(sample) if private.contains(&sample.eval) => {
                     found.private += 1;
@@ -175,7 +181,8 @@ pub(super) fn questions(runs: &[ReviewedRun], judged: bool) -> Result<RunQuestio
             }
         }
     }
-    let mut all: Vec<((usize, String, String, u32), Vec<Question>)> = by_sample.into_iter().collect();
+    let mut all: Vec<((usize, String, String, u32), Vec<Question>)> =
+        by_sample.into_iter().collect();
     all.sort_by(|a, b| a.0.cmp(&b.0));
     let mut seen = HashSet::new();
     let mut ranked = JoinedRankings::default();
@@ -186,7 +193,9 @@ pub(super) fn questions(runs: &[ReviewedRun], judged: bool) -> Result<RunQuestio
             found.questions.push(question);
         }
     }
-    found.questions.extend(ranked.questions.into_iter().filter_map(whole_ranking));
+    found
+        .questions
+        .extend(ranked.questions.into_iter().filter_map(whole_ranking));
     Ok(found)
 }
 
@@ -201,7 +210,13 @@ impl JoinedRankings {
     /// Adds the outputs of a question to those of the same case of other runs.
     fn add(&mut self, question: Question) {
         let digests = &question.digests;
-        let key = [&question.eval, &question.case, &question.grader, &digests.input, &digests.rubric];
+        let key = [
+            &question.eval,
+            &question.case,
+            &question.grader,
+            &digests.input,
+            &digests.rubric,
+        ];
         let next = self.questions.len();
         let at = *self.places.entry(key.map(String::clone)).or_insert(next);
         let Some(same) = self.questions.get_mut(at) else {
@@ -210,7 +225,8 @@ impl JoinedRankings {
         };
         for output in question.outputs {
             // Of each target one output, and no two that are equal.
-            let is_known = |known: &OutputPlace| known.run == output.run || known.digest == output.digest;
+            let is_known =
+                |known: &OutputPlace| known.run == output.run || known.digest == output.digest;
             if !same.outputs.iter().any(is_known) {
                 same.outputs.push(output);
             }
@@ -229,7 +245,11 @@ fn whole_ranking(mut question: Question) -> Option<Question> {
         .outputs
         .sort_by_cached_key(|output| rank(0, &["ranked", &question.digests.input, &output.digest]));
     question.outputs.truncate(most);
-    let digests: Vec<String> = question.outputs.iter().map(|output| output.digest.clone()).collect();
+    let digests: Vec<String> = question
+        .outputs
+        .iter()
+        .map(|output| output.digest.clone())
+        .collect();
     question.digests.output = ranked_digest(&digests);
     Some(question)
 }
@@ -245,7 +265,9 @@ fn of_sample(
         return Ok(Vec::new());
     };
     let grades = &attempt.verdict.grades;
-    let judge = grades.iter().find_map(|grade| Some((grade, grade.judged.as_deref()?)));
+    let judge = grades
+        .iter()
+        .find_map(|grade| Some((grade, grade.judged.as_deref()?)));
     let (verdict, doubt) = match judge {
         Some((grade, judged)) => (Some(grade.outcome), doubt(grade, judged)),
         None => (None, 0.0),
@@ -265,10 +287,17 @@ fn of_sample(
         doubt,
     };
     let mut questions = Vec::new();
-    for grade in grades.iter().filter(|grade| grade.grader_type == GraderType::Human) {
+    for grade in grades
+        .iter()
+        .filter(|grade| grade.grader_type == GraderType::Human)
+    {
         match grade.review.as_deref() {
             Some(review) => {
-                questions.push(question(grade, review.digests.clone(), review.policy.clone()));
+                questions.push(question(
+                    grade,
+                    review.digests.clone(),
+                    review.policy.clone(),
+                ));
             }
             None if grade.outcome == Outcome::Errored => {}
             None => *old += 1,
@@ -345,15 +374,24 @@ pub(super) fn queued(
     let key = |question: &Question| question_key(&question.digests);
     let open = |question: &Question| {
         let (review, verdict) = question.verdict(store, Some(reviewer));
-        let most = question.policy.max_allowed.and_then(|most| usize::try_from(most).ok());
-        verdict == PeopleVerdict::Adjudication || most.is_none_or(|most| review.ratings.len() < most)
+        let most = question
+            .policy
+            .max_allowed
+            .and_then(|most| usize::try_from(most).ok());
+        verdict == PeopleVerdict::Adjudication
+            || most.is_none_or(|most| review.ratings.len() < most)
     };
     match queue {
         ReviewQueue::All => questions.retain(open),
         ReviewQueue::Pending => questions.retain(|question| {
-            matches!(question.verdict(store, Some(reviewer)).1, PeopleVerdict::Missing(_))
+            matches!(
+                question.verdict(store, Some(reviewer)).1,
+                PeopleVerdict::Missing(_)
+            )
         }),
-        ReviewQueue::Disagreements => questions.retain(|question| differs(question, store, reviewer) > 0),
+        ReviewQueue::Disagreements => {
+            questions.retain(|question| differs(question, store, reviewer) > 0)
+        }
         ReviewQueue::Sample(size) => {
             questions.sort_by_cached_key(|question| rank(seed, &["sample", &key(question)]));
             questions.truncate(size);
@@ -387,16 +425,22 @@ fn differs(question: &Question, store: &RatingStore, reviewer: &str) -> u8 {
     if verdict == PeopleVerdict::Adjudication {
         return 2;
     }
-    let passes = review.ratings.iter().filter_map(|counted| match &counted.rating {
-        Rating::Ranking { .. } | Rating::Skip => None,
-        rating => {
-            let least = match rating {
-                Rating::Binary { .. } => 0.5,
-                _ => question.policy.pass_threshold.unwrap_or(crate::model::Judge::PASS_THRESHOLD),
-            };
-            Some(rating_share(&question.policy, rating)? >= least)
-        }
-    });
+    let passes = review
+        .ratings
+        .iter()
+        .filter_map(|counted| match &counted.rating {
+            Rating::Ranking { .. } | Rating::Skip => None,
+            rating => {
+                let least = match rating {
+                    Rating::Binary { .. } => 0.5,
+                    _ => question
+                        .policy
+                        .pass_threshold
+                        .unwrap_or(crate::model::Judge::PASS_THRESHOLD),
+                };
+                Some(rating_share(&question.policy, rating)? >= least)
+            }
+        });
     let mut passes: Vec<bool> = passes.collect();
     if !passes.is_empty() {
         passes.extend(question.judge.map(|judge| judge == Outcome::Passed));

@@ -12,8 +12,8 @@ use super::queue::{
     rank, shown_name,
 };
 use super::{
-    Decision, FiledDecision, OtherRating, Recorded, ReviewContext, ReviewError, ReviewItem, ReviewProgress,
-    ShownOutput, ShownVerdict,
+    Decision, FiledDecision, OtherRating, Recorded, ReviewContext, ReviewError, ReviewItem,
+    ReviewProgress, ShownOutput, ShownVerdict,
 };
 use crate::journal::{self, RunPaths};
 use crate::model::{Attempt, GraderType, RankedSide, Rating, SampleFinished};
@@ -86,21 +86,33 @@ impl ReviewSession {
         let runs = opened(&options)?;
         let judged = options.queue != ReviewQueue::Pending;
         let found = questions(&runs, judged)?;
-        let run = || runs.first().map(|run| run.paths.run_id.clone()).unwrap_or_default();
+        let run = || {
+            runs.first()
+                .map(|run| run.paths.run_id.clone())
+                .unwrap_or_default()
+        };
         if found.questions.is_empty() {
             if found.private > 0 {
                 return Err(ReviewError::Private { run: run() });
             }
             let reason = match (found.old, judged) {
                 (0, true) => "no case has a human grader or a judge",
-                (0, false) => "no case has a human grader; `--queue all` offers outputs that judges graded",
+                (0, false) => {
+                    "no case has a human grader; `--queue all` offers outputs that judges graded"
+                }
                 _ => "an earlier version recorded it; `eval-harness regrade` makes it reviewable",
             };
             let reason = reason.to_owned();
             return Err(ReviewError::Nothing { run: run(), reason });
         }
         let reviewer = options.reviewer.as_str();
-        let questions = queued(found.questions, options.queue, &store, reviewer, options.seed);
+        let questions = queued(
+            found.questions,
+            options.queue,
+            &store,
+            reviewer,
+            options.seed,
+        );
         let items = laid_out(&questions, &store, &options);
         Ok(ReviewSession {
             runs,
@@ -116,11 +128,15 @@ impl ReviewSession {
 
     /// The run that was named.
     pub fn run(&self) -> &str {
-        self.runs.first().map_or("", |run| run.paths.run_id.as_str())
+        self.runs
+            .first()
+            .map_or("", |run| run.paths.run_id.as_str())
     }
 
     pub fn suite(&self) -> &str {
-        self.runs.first().map_or("", |run| run.started.run.suite_name.as_str())
+        self.runs
+            .first()
+            .map_or("", |run| run.started.run.suite_name.as_str())
     }
 
     pub fn reviewer(&self) -> &str {
@@ -157,7 +173,9 @@ impl ReviewSession {
         ReviewProgress {
             done: timed.len(),
             total: self.items.len(),
-            skipped: decided().filter(|decided| decided.rating == Rating::Skip).count(),
+            skipped: decided()
+                .filter(|decided| decided.rating == Rating::Skip)
+                .count(),
             mean_seconds: (!timed.is_empty()).then_some(mean),
         }
     }
@@ -179,7 +197,12 @@ impl ReviewSession {
         let (item, question) = self.at(index)?;
         let samples = self.outputs(question)?;
         let first = samples.first().ok_or_else(|| self.gone(question))?;
-        let grade = first.attempt()?.verdict.grades.iter().find(|grade| shown_name(grade) == question.grader);
+        let grade = first
+            .attempt()?
+            .verdict
+            .grades
+            .iter()
+            .find(|grade| shown_name(grade) == question.grader);
         let review = grade.and_then(|grade| grade.review.as_deref());
         let judged = grade.and_then(|grade| grade.judged.as_deref());
         let blind = self.options.blind.unwrap_or(question.policy.blind);
@@ -188,14 +211,18 @@ impl ReviewSession {
             outputs.push(sample.shown(number, samples.len(), blind)?);
         }
         let expected = || judged.and(grade).and_then(|grade| grade.expected.as_ref());
-        let reference = review.and_then(|review| review.reference.as_ref()).or_else(expected);
+        let reference = review
+            .and_then(|review| review.reference.as_ref())
+            .or_else(expected);
         let rubric = match (review, judged) {
             (Some(review), _) => review.rubric.clone(),
             (None, Some(judged)) => judged.rubric.clone(),
             (None, None) => String::new(),
         };
         let run = first.run;
-        let input = run.inputs.get(&(question.eval.clone(), question.case.clone()));
+        let input = run
+            .inputs
+            .get(&(question.eval.clone(), question.case.clone()));
         Ok(ReviewItem {
             key: question_key(&question.digests),
             eval: question.eval.clone(),
@@ -217,7 +244,10 @@ impl ReviewSession {
                 false => Some(first.context()?),
             },
             decided: item.decided.as_ref().map(|decided| decided.rating.clone()),
-            comment: item.decided.as_ref().and_then(|decided| decided.comment.clone()),
+            comment: item
+                .decided
+                .as_ref()
+                .and_then(|decided| decided.comment.clone()),
         })
     }
 
@@ -232,10 +262,18 @@ impl ReviewSession {
         } = decision;
         check(question, &rating)?;
         let shown = match question.policy.is_ranking() {
-            true => self.order(question).into_iter().map(|output| self.side(output)).collect(),
+            true => self
+                .order(question)
+                .into_iter()
+                .map(|output| self.side(output))
+                .collect(),
             false => Vec::new(),
         };
-        let seconds = if seconds.is_finite() { seconds.max(0.0) } else { 0.0 };
+        let seconds = if seconds.is_finite() {
+            seconds.max(0.0)
+        } else {
+            0.0
+        };
         let limit = question.policy.time_limit_minutes;
         let over_time = limit.is_some_and(|minutes| seconds > minutes * 60.0);
         let comment = comment.filter(|comment| !comment.trim().is_empty());
@@ -294,8 +332,9 @@ impl ReviewSession {
     pub fn import(&self, decisions: &[FiledDecision]) -> Result<usize, ReviewError> {
         let items = self.items.iter().filter(|item| !item.repeat);
         let questions = items.filter_map(|item| Some((item, self.questions.get(item.question)?)));
-        let by_key: HashMap<String, (&SessionItem, &Question)> =
-            questions.map(|found| (question_key(&found.1.digests), found)).collect();
+        let by_key: HashMap<String, (&SessionItem, &Question)> = questions
+            .map(|found| (question_key(&found.1.digests), found))
+            .collect();
         let store = RatingStore::read(&self.options.store)?;
         let (mut lines, mut unknown) = (Vec::new(), 0);
         for (number, decision) in (1..).zip(decisions) {
@@ -305,7 +344,8 @@ impl ReviewSession {
             };
             let unfit = |why: String| ReviewError::Unfit(format!("decision {number}: {why}"));
             check(question, &decision.rating).map_err(|error| unfit(error.to_string()))?;
-            let is_id = decision.id.len() == 32 && decision.id.bytes().all(|b| b.is_ascii_hexdigit());
+            let is_id =
+                decision.id.len() == 32 && decision.id.bytes().all(|b| b.is_ascii_hexdigit());
             if !is_id || decision.at.parse::<Timestamp>().is_err() {
                 return Err(unfit("`id` or `at` is not valid".to_owned()));
             }
@@ -321,7 +361,10 @@ impl ReviewSession {
                 id: decision.id.clone(),
                 at: decision.at.clone(),
                 rating: Some(decision.rating.clone()),
-                comment: decision.comment.clone().filter(|comment| !comment.trim().is_empty()),
+                comment: decision
+                    .comment
+                    .clone()
+                    .filter(|comment| !comment.trim().is_empty()),
                 seconds: decision.seconds.max(0.0),
                 over_time: limit.is_some_and(|minutes| decision.seconds > minutes * 60.0),
                 blind: decision.blind,
@@ -398,15 +441,22 @@ impl ReviewSession {
         let run = self.runs.get(output.run);
         RankedSide {
             output: output.digest.clone(),
-            target: run.map(|run| run.started.run.environment.target.clone()).unwrap_or_default(),
+            target: run
+                .map(|run| run.started.run.environment.target.clone())
+                .unwrap_or_default(),
         }
     }
 
     fn outputs(&self, question: &Question) -> Result<Vec<ReviewedSample<'_>>, ReviewError> {
         let order = self.order(question).into_iter();
         let read = order.map(|place| {
-            let run = self.runs.get(place.run).ok_or_else(|| self.gone(question))?;
-            let sample = run.samples.get(&question.eval, &question.case, place.sample);
+            let run = self
+                .runs
+                .get(place.run)
+                .ok_or_else(|| self.gone(question))?;
+            let sample = run
+                .samples
+                .get(&question.eval, &question.case, place.sample);
             let sample = sample.ok_or_else(|| self.gone(question))??;
             Ok(ReviewedSample {
                 run,
@@ -421,14 +471,18 @@ impl ReviewSession {
     fn others(&self, question: &Question, blind: bool) -> Result<Vec<OtherRating>, ReviewError> {
         let store = RatingStore::read(&self.options.store)?;
         let (review, _) = question.verdict(&store, Some(&self.options.reviewer));
-        let others = review.ratings.into_iter().enumerate().map(|(at, counted)| OtherRating {
-            reviewer: match blind {
-                true => format!("reviewer {}", label(at)),
-                false => counted.reviewer,
-            },
-            rating: counted.rating,
-            comment: counted.comment,
-        });
+        let others = review
+            .ratings
+            .into_iter()
+            .enumerate()
+            .map(|(at, counted)| OtherRating {
+                reviewer: match blind {
+                    true => format!("reviewer {}", label(at)),
+                    false => counted.reviewer,
+                },
+                rating: counted.rating,
+                comment: counted.comment,
+            });
         Ok(others.collect())
     }
 }
@@ -445,7 +499,9 @@ fn opened(options: &SessionOptions) -> Result<Vec<ReviewedRun>, ReviewError> {
     let siblings = started.siblings.iter();
     paths.extend(siblings.filter_map(|run| journal::find_run(results, run).ok()));
     // Runs that the same command made later have this one among their siblings.
-    let later = journal::list_runs(results).into_iter().skip_while(|run| run.run_id != named.run_id);
+    let later = journal::list_runs(results)
+        .into_iter()
+        .skip_while(|run| run.run_id != named.run_id);
     for run in later.skip(1) {
         match journal::started(&run.journal()) {
             Ok(started) if started.siblings.contains(&named.run_id) => paths.push(run),
@@ -471,7 +527,10 @@ fn laid_out(
     let item = |number: usize, question: &Question, repeat: bool| {
         let own = question.own(store, reviewer, repeat);
         let decided = own.and_then(|line| {
-            let rating = line.rating.clone().filter(|rating| *rating != Rating::Skip)?;
+            let rating = line
+                .rating
+                .clone()
+                .filter(|rating| *rating != Rating::Skip)?;
             Some(DecidedItem {
                 line: line.id.clone(),
                 rating,
@@ -493,14 +552,22 @@ fn laid_out(
     let mut places: Vec<(f64, SessionItem)> = Vec::new();
     let count = questions.len() as f64;
     let wanted = (options.repeats.clamp(0.0, 0.5) * count).round() as usize;
-    let mut first_half: Vec<(usize, &Question)> =
-        questions.iter().enumerate().take(questions.len().div_ceil(2)).collect();
+    let mut first_half: Vec<(usize, &Question)> = questions
+        .iter()
+        .enumerate()
+        .take(questions.len().div_ceil(2))
+        .collect();
     let by = |word: &str, question: &Question| {
-        rank(options.seed, &[word, reviewer, &question_key(&question.digests)])
+        rank(
+            options.seed,
+            &[word, reviewer, &question_key(&question.digests)],
+        )
     };
     first_half.sort_by_cached_key(|(_, question)| by("repeated", question));
     for (number, question) in first_half.into_iter().take(wanted) {
-        let random = by("place", question).first().map_or(0.5, |byte| f64::from(*byte) / 256.0);
+        let random = by("place", question)
+            .first()
+            .map_or(0.5, |byte| f64::from(*byte) / 256.0);
         let place = count * (0.5 + random / 2.0);
         places.push((place, item(number, question, true)));
     }
@@ -549,14 +616,19 @@ fn check(question: &Question, rating: &Rating) -> Result<(), ReviewError> {
         }
         (RatingKind::Ranking, Rating::Ranking { order }) => {
             let mut ranked: Vec<&str> = order.iter().flatten().map(String::as_str).collect();
-            let mut outputs: Vec<&str> =
-                question.outputs.iter().map(|output| output.digest.as_str()).collect();
+            let mut outputs: Vec<&str> = question
+                .outputs
+                .iter()
+                .map(|output| output.digest.as_str())
+                .collect();
             ranked.sort_unstable();
             outputs.sort_unstable();
             if ranked != outputs || order.iter().any(Vec::is_empty) {
                 return unfit("a ranking must contain each output once".to_owned());
             }
-            if !policy.scale.tie_allowed.unwrap_or(false) && order.iter().any(|group| group.len() > 1) {
+            if !policy.scale.tie_allowed.unwrap_or(false)
+                && order.iter().any(|group| group.len() > 1)
+            {
                 return unfit("this ranking allows no ties".to_owned());
             }
             Ok(())
@@ -581,9 +653,12 @@ struct ReviewedSample<'a> {
 
 impl ReviewedSample<'_> {
     fn attempt(&self) -> Result<&Attempt, ReviewError> {
-        self.sample.attempts.last().ok_or_else(|| ReviewError::Gone {
-            case: self.sample.case.clone(),
-        })
+        self.sample
+            .attempts
+            .last()
+            .ok_or_else(|| ReviewError::Gone {
+                case: self.sample.case.clone(),
+            })
     }
 
     fn shown(&self, number: usize, of: usize, blind: bool) -> Result<ShownOutput, ReviewError> {
@@ -595,7 +670,9 @@ impl ReviewedSample<'_> {
         let (text, json) = text_of(&value);
         let left = attempt.output.as_ref().map(|output| &output.workspace);
         let left = left.or(attempt.stored.as_ref().map(|stored| &stored.workspace));
-        let diff = left.and_then(Option::as_ref).map(|left| left.diff.text.clone());
+        let diff = left
+            .and_then(Option::as_ref)
+            .map(|left| left.diff.text.clone());
         let target = &self.run.started.run.environment.target;
         Ok(ShownOutput {
             label: if of > 1 { label(number) } else { String::new() },
@@ -612,7 +689,10 @@ impl ReviewedSample<'_> {
         let attempt = self.attempt()?;
         let grades = attempt.verdict.grades.iter();
         let others = grades.filter(|grade| grade.grader_type != GraderType::Human);
-        let answered = attempt.output.as_ref().and_then(|output| output.model.clone());
+        let answered = attempt
+            .output
+            .as_ref()
+            .and_then(|output| output.model.clone());
         Ok(ReviewContext {
             target: environment.target.clone(),
             model: answered.or_else(|| environment.model.clone()),

@@ -86,7 +86,9 @@ impl Project {
         started.run.run_id = paths.run_id.clone();
         started.run.environment.target = target.into();
         started.siblings = siblings.to_vec();
-        journal.append(Event::RunStarted(Box::new(started))).unwrap();
+        journal
+            .append(Event::RunStarted(Box::new(started)))
+            .unwrap();
         let planned = (0..cases).map(|case| CasePlanned {
             input: Some(Box::new(InputShown::bounded(
                 InputKind::Prompt,
@@ -124,7 +126,9 @@ impl Project {
                 finished_at: String::new(),
                 reused_from: None,
             };
-            journal.append(Event::SampleFinished(Box::new(finished))).unwrap();
+            journal
+                .append(Event::SampleFinished(Box::new(finished)))
+                .unwrap();
         }
         paths.run_id
     }
@@ -150,7 +154,11 @@ impl Project {
     }
 
     fn lines(&self) -> Vec<RatingLine> {
-        RatingStore::read(&self.store()).unwrap().standing().cloned().collect()
+        RatingStore::read(&self.store())
+            .unwrap()
+            .standing()
+            .cloned()
+            .collect()
     }
 }
 
@@ -195,7 +203,10 @@ fn session_shows_items_and_goes_on_where_it_was_left() {
     // As after a kill: what was skipped is open again.
     let again = project.open("ana", ReviewQueue::Pending);
     assert_eq!(again.position(), Some(1));
-    assert_eq!(again.item(2).unwrap().decided, Some(Rating::Binary { value: false }));
+    assert_eq!(
+        again.item(2).unwrap().decided,
+        Some(Rating::Binary { value: false })
+    );
     let same: Vec<String> = (0..5).map(|at| again.item(at).unwrap().case).collect();
     assert_eq!(same, order);
     // Another reviewer has another order, and what ana decided is not left to do.
@@ -230,7 +241,9 @@ fn rating_that_does_not_fit_the_scale_is_refused() {
     project.run("small", 1, &[]);
     let mut session = project.open("ana", ReviewQueue::Pending);
     let mut refused = |scores: &[(&str, i64)]| {
-        let scores = scores.iter().map(|(name, score)| ((*name).to_owned(), *score));
+        let scores = scores
+            .iter()
+            .map(|(name, score)| ((*name).to_owned(), *score));
         let scores: BTreeMap<String, i64> = scores.collect();
         match session.decide(0, decision(Rating::Likert { scores })) {
             Ok(_) => "recorded".to_owned(),
@@ -250,8 +263,14 @@ fn rating_that_does_not_fit_the_scale_is_refused() {
     recorded
     ");
     let error = session.decide(0, binary(true)).unwrap_err();
-    assert_eq!(error.to_string(), "the scale is `likert`, but the rating is not");
-    assert_eq!(session.decide(9, binary(true)).unwrap_err().to_string(), "there is no item 9: the queue has 1");
+    assert_eq!(
+        error.to_string(),
+        "the scale is `likert`, but the rating is not"
+    );
+    assert_eq!(
+        session.decide(9, binary(true)).unwrap_err().to_string(),
+        "there is no item 9: the queue has 1"
+    );
     assert_eq!(project.lines().len(), 1);
 }
 
@@ -260,7 +279,9 @@ fn reviewers_who_differ_are_adjudicated_by_a_third() {
     let project = Project::new(RatingKind::Binary).evaluated(2, Some(0.8));
     project.run("small", 4, &[]);
     let says = |case: &str, of: &str| case == of;
-    rate_all(&mut project.open("ana", ReviewQueue::Pending), |_| Rating::Binary { value: true });
+    rate_all(&mut project.open("ana", ReviewQueue::Pending), |_| {
+        Rating::Binary { value: true }
+    });
     let mut ben = project.open("ben", ReviewQueue::Pending);
     for at in 0..ben.len() {
         let value = !says(&ben.item(at).unwrap().case, "c2");
@@ -279,14 +300,30 @@ fn reviewers_who_differ_are_adjudicated_by_a_third() {
     let others: Vec<String> = item
         .others
         .iter()
-        .map(|other| format!("{} {}", other.reviewer, other.comment.as_deref().unwrap_or("-")))
+        .map(|other| {
+            format!(
+                "{} {}",
+                other.reviewer,
+                other.comment.as_deref().unwrap_or("-")
+            )
+        })
         .collect();
     assert_eq!(others, ["ana -", "ben wrong unit"]);
     cem.decide(0, binary(false)).unwrap();
-    let line = project.lines().into_iter().find(|line| line.reviewer == "cem").unwrap();
+    let line = project
+        .lines()
+        .into_iter()
+        .find(|line| line.reviewer == "cem")
+        .unwrap();
     assert!(line.adjudicates);
     // Who rated before does not decide.
-    assert!(!project.open("ben", ReviewQueue::All).item(0).unwrap().adjudication);
+    assert!(
+        !project
+            .open("ben", ReviewQueue::All)
+            .item(0)
+            .unwrap()
+            .adjudication
+    );
     // Blind, the others have no names.
     let options = SessionOptions {
         blind: Some(true),
@@ -294,7 +331,10 @@ fn reviewers_who_differ_are_adjudicated_by_a_third() {
     };
     let dora = ReviewSession::open(options).unwrap();
     let item = dora.item(0).unwrap();
-    assert_eq!((item.others[0].reviewer.as_str(), item.context), ("reviewer A", None));
+    assert_eq!(
+        (item.others[0].reviewer.as_str(), item.context),
+        ("reviewer A", None)
+    );
 }
 
 #[test]
@@ -335,20 +375,45 @@ fn outputs_of_several_targets_are_ranked_blindly() {
     assert_eq!(session.len(), 12);
     for at in 0..session.len() {
         let item = session.item(at).unwrap();
-        let labels: Vec<&str> = item.outputs.iter().map(|output| output.label.as_str()).collect();
+        let labels: Vec<&str> = item
+            .outputs
+            .iter()
+            .map(|output| output.label.as_str())
+            .collect();
         assert_eq!(labels, ["A", "B", "C"]);
         assert!(item.outputs.iter().all(|output| output.target.is_none()));
         sides.insert(item.outputs[0].text.split(' ').next().unwrap().to_owned());
     }
     assert_eq!(sides.len(), 3, "sides are random");
-    let shown: Vec<String> = session.item(0).unwrap().outputs.into_iter().map(|output| output.digest).collect();
+    let shown: Vec<String> = session
+        .item(0)
+        .unwrap()
+        .outputs
+        .into_iter()
+        .map(|output| output.digest)
+        .collect();
     let refused = |session: &mut ReviewSession, order: Vec<Vec<String>>| {
-        session.decide(0, decision(Rating::Ranking { order })).unwrap_err().to_string()
+        session
+            .decide(0, decision(Rating::Ranking { order }))
+            .unwrap_err()
+            .to_string()
     };
-    assert_eq!(refused(&mut session, vec![vec![shown[0].clone()]]), "a ranking must contain each output once");
-    assert_eq!(refused(&mut session, vec![shown.clone()]), "this ranking allows no ties");
-    let order = shown.iter().rev().map(|digest| vec![digest.clone()]).collect();
-    session.decide(0, decision(Rating::Ranking { order })).unwrap();
+    assert_eq!(
+        refused(&mut session, vec![vec![shown[0].clone()]]),
+        "a ranking must contain each output once"
+    );
+    assert_eq!(
+        refused(&mut session, vec![shown.clone()]),
+        "this ranking allows no ties"
+    );
+    let order = shown
+        .iter()
+        .rev()
+        .map(|digest| vec![digest.clone()])
+        .collect();
+    session
+        .decide(0, decision(Rating::Ranking { order }))
+        .unwrap();
     let line = &project.lines()[0];
     let kept: Vec<String> = line.shown.iter().map(|side| side.output.clone()).collect();
     assert_eq!((&kept, line.blind), (&shown, true));
@@ -363,7 +428,12 @@ fn judged(score: f64) -> Grade {
     judged.rubric = "Is it clear?".into();
     let mut grade = match score >= 0.7 {
         true => Grade::passed(GraderType::Model, "model"),
-        false => Grade::failed(GraderType::Model, "model", crate::model::Cause::Threshold, "low"),
+        false => Grade::failed(
+            GraderType::Model,
+            "model",
+            crate::model::Cause::Threshold,
+            "low",
+        ),
     };
     grade.score = Some(score);
     grade.judged = Some(Box::new(judged));
@@ -378,24 +448,40 @@ fn judged_outputs_are_offered_and_disagreements_found() {
         _ => vec![judged(1.0)],
     };
     project.run_graded("small", 6, &[], score);
-    let error = ReviewSession::open(project.options("ana", ReviewQueue::Pending)).err().unwrap();
-    assert!(error.to_string().contains("no case has a human grader"), "{error}");
+    let error = ReviewSession::open(project.options("ana", ReviewQueue::Pending))
+        .err()
+        .unwrap();
+    assert!(
+        error.to_string().contains("no case has a human grader"),
+        "{error}"
+    );
     let mut session = project.open("ana", ReviewQueue::All);
     assert_eq!(session.len(), 6);
     let item = session.item(0).unwrap();
-    assert_eq!((item.rubric.as_str(), item.scale.kind), ("Is it clear?", RatingKind::Binary));
+    assert_eq!(
+        (item.rubric.as_str(), item.scale.kind),
+        ("Is it clear?", RatingKind::Binary)
+    );
     assert_eq!(item.context.unwrap().verdicts[0].outcome, "passed");
     assert_eq!(project.open("ana", ReviewQueue::Disagreements).len(), 0);
-    rate_all(&mut session, |item| Rating::Binary { value: item.case != "c4" });
+    rate_all(&mut session, |item| Rating::Binary {
+        value: item.case != "c4",
+    });
     let differ = project.open("ben", ReviewQueue::Disagreements);
-    assert_eq!((differ.len(), differ.item(0).unwrap().case.as_str()), (1, "c4"));
+    assert_eq!(
+        (differ.len(), differ.item(0).unwrap().case.as_str()),
+        (1, "c4")
+    );
     assert_eq!(project.open("ben", ReviewQueue::Uncertain).len(), 6);
     let sample = project.open("ben", ReviewQueue::Sample(2));
     let cases = |session: &ReviewSession| {
         let cases = (0..session.len()).map(|at| session.item(at).unwrap().case);
         cases.collect::<std::collections::BTreeSet<String>>()
     };
-    assert_eq!(cases(&sample), cases(&project.open("cem", ReviewQueue::Sample(2))));
+    assert_eq!(
+        cases(&sample),
+        cases(&project.open("cem", ReviewQueue::Sample(2)))
+    );
 }
 
 #[test]
@@ -419,7 +505,10 @@ fn uncertain_outputs_come_first_more_often() {
 
 #[test]
 fn queues_are_read_from_words() {
-    let read = |text: &str| text.parse::<ReviewQueue>().map_err(|error| error.to_string());
+    let read = |text: &str| {
+        text.parse::<ReviewQueue>()
+            .map_err(|error| error.to_string())
+    };
     assert_eq!(read("sample=30"), Ok(ReviewQueue::Sample(30)));
     assert_eq!(read("disagreements"), Ok(ReviewQueue::Disagreements));
     assert_eq!(
@@ -432,7 +521,9 @@ fn queues_are_read_from_words() {
 fn changed_output_or_rubric_voids_a_rating() {
     let mut project = Project::new(RatingKind::Binary);
     project.run("small", 2, &[]);
-    rate_all(&mut project.open("ana", ReviewQueue::Pending), |_| Rating::Binary { value: true });
+    rate_all(&mut project.open("ana", ReviewQueue::Pending), |_| {
+        Rating::Binary { value: true }
+    });
     // The same outputs again, in a later run.
     project.run("small", 2, &[]);
     assert_eq!(project.open("ana", ReviewQueue::Pending).progress().done, 2);
@@ -455,7 +546,10 @@ fn broken_lines_of_reviews_do_not_stop_a_session() {
 
 fn count_questions(results: &Path, judged: bool) -> usize {
     let paths = crate::journal::find_run(results, "latest").unwrap();
-    questions(&[ReviewedRun::open(paths).unwrap()], judged).unwrap().questions.len()
+    questions(&[ReviewedRun::open(paths).unwrap()], judged)
+        .unwrap()
+        .questions
+        .len()
 }
 
 #[test]

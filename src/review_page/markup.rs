@@ -155,7 +155,9 @@ fn add_text(open: &mut [MarkupNode], text: &str) {
         Some(last) if last.kind == MarkupKind::Text => {
             last.text.get_or_insert_default().push_str(text);
         }
-        _ => parent.children.push(MarkupNode::with_text(MarkupKind::Text, text)),
+        _ => parent
+            .children
+            .push(MarkupNode::with_text(MarkupKind::Text, text)),
     }
 }
 

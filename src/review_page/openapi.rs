@@ -101,7 +101,10 @@ pub fn document() -> Value {
         );
         let common = [
             (401, "The token of a reviewer is missing or wrong."),
-            (403, "The request comes from another site, or is for another host."),
+            (
+                403,
+                "The request comes from another site, or is for another host.",
+            ),
         ];
         for (status, words) in common.iter().chain(operation.refusals) {
             let answer = json!({"description": words, "content": content(failure.clone())});
@@ -119,7 +122,8 @@ pub fn document() -> Value {
             }]);
         }
         if let Some(body) = operation.body {
-            described["requestBody"] = json!({"required": true, "content": content(body(&mut bodies))});
+            described["requestBody"] =
+                json!({"required": true, "content": content(body(&mut bodies))});
         }
         let path = paths.entry(operation.path).or_insert_with(|| json!({}));
         path[operation.method] = described;

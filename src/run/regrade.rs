@@ -462,8 +462,16 @@ impl RegradeDriver<'_, '_> {
 
     fn is_graded_alike(&self, eval: &str, case: &Result<Arc<Case>, CaseFault>) -> bool {
         case.as_ref().is_ok_and(|case| {
-            let known = self.earlier.evals.get(eval).and_then(|known| known.case(&case.id));
-            known.is_some_and(|known| known.grading.is(HashPrefix::of(&case.grading_hash.to_string())))
+            let known = self
+                .earlier
+                .evals
+                .get(eval)
+                .and_then(|known| known.case(&case.id));
+            known.is_some_and(|known| {
+                known
+                    .grading
+                    .is(HashPrefix::of(&case.grading_hash.to_string()))
+            })
         })
     }
 

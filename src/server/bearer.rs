@@ -163,7 +163,9 @@ fn acceptor(files: &CertificateFiles) -> Result<TlsAcceptor, ApiServerError> {
 
 impl BearerRules {
     fn caller(&self, request: &Request) -> Option<CallerName> {
-        let header = access::only(request, &header::AUTHORIZATION).ok().flatten()?;
+        let header = access::only(request, &header::AUTHORIZATION)
+            .ok()
+            .flatten()?;
         let (scheme, token) = header.split_once(' ')?;
         let digest: [u8; 32] = Sha256::digest(token.trim()).into();
         let mut tokens = self.tokens.iter();
@@ -205,7 +207,8 @@ async fn guard_token(
             next.run(request).await
         }
         None => {
-            let words = "send the header `Authorization: Bearer TOKEN` with the token of a reviewer";
+            let words =
+                "send the header `Authorization: Bearer TOKEN` with the token of a reviewer";
             let mut response = json_error(StatusCode::UNAUTHORIZED, "unauthorized", words);
             let kind = HeaderValue::from_static("Bearer");
             response

@@ -16,8 +16,7 @@ use tokio::sync::Notify;
 use super::access::REFUSAL;
 use super::bearer::ApiServerError;
 use super::{
-    ApiServer, CallerName, CertificateFiles, LocalServer, ServerStop, event_stream,
-    html_page,
+    ApiServer, CallerName, CertificateFiles, LocalServer, ServerStop, event_stream, html_page,
 };
 
 struct RunningServer {
@@ -218,7 +217,11 @@ async fn idle_connections_do_not_hold_up_the_end() {
 /// Answers with the name of the caller; `/open` is for everyone.
 async fn served_api(
     certificate: Option<&CertificateFiles>,
-) -> (SocketAddr, tokio::task::JoinHandle<std::io::Result<()>>, Arc<Notify>) {
+) -> (
+    SocketAddr,
+    tokio::task::JoinHandle<std::io::Result<()>>,
+    Arc<Notify>,
+) {
     let tokens = [("ana", "a".repeat(40)), ("ben", "b".repeat(40))];
     let tokens = tokens.map(|(name, token)| (name.to_owned(), token));
     let local = "127.0.0.1:0".parse().unwrap();
@@ -238,7 +241,10 @@ fn api_request(line: &str, headers: &[&str]) -> String {
         true => "",
         false => "Host: localhost:1\r\n",
     };
-    let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
+    let headers: String = headers
+        .iter()
+        .map(|header| format!("{header}\r\n"))
+        .collect();
     format!("{line} HTTP/1.1\r\n{own}{headers}Connection: close\r\n\r\n")
 }
 
@@ -251,18 +257,32 @@ async fn api_callers_have_the_name_of_their_token() {
         stream.write_all(request.as_bytes()).await.unwrap();
         let mut response = String::new();
         stream.read_to_string(&mut response).await.unwrap();
-        (status(&response).to_owned(), body(&response).to_owned(), response)
+        (
+            status(&response).to_owned(),
+            body(&response).to_owned(),
+            response,
+        )
     };
-    let [ana, ben, wrong] = ["a", "b", "c"].map(|c| format!("Authorization: Bearer {}", c.repeat(40)));
+    let [ana, ben, wrong] =
+        ["a", "b", "c"].map(|c| format!("Authorization: Bearer {}", c.repeat(40)));
     for (header, name) in [(&ana, "ana"), (&ben, "ben")] {
         let (status, body, response) = ask("GET /name", &[header]).await;
         assert_eq!((status.as_str(), body.as_str()), ("HTTP/1.1 200 OK", name));
         assert!(response.contains("cache-control: no-store"), "{response}");
     }
     let (status, body, _) = ask("GET /open", &[]).await;
-    assert_eq!((status.as_str(), body.as_str()), ("HTTP/1.1 200 OK", "open"));
+    assert_eq!(
+        (status.as_str(), body.as_str()),
+        ("HTTP/1.1 200 OK", "open")
+    );
     let basic = format!("Authorization: Basic {}", "a".repeat(40));
-    for headers in [vec![], vec![wrong.as_str()], vec![&basic], vec!["Authorization: x"], vec![&ana, &ben]] {
+    for headers in [
+        vec![],
+        vec![wrong.as_str()],
+        vec![&basic],
+        vec!["Authorization: x"],
+        vec![&ana, &ben],
+    ] {
         let (status, body, response) = ask("GET /name", &headers).await;
         assert_eq!(status, "HTTP/1.1 401 Unauthorized", "{headers:?}");
         assert!(body.starts_with("{\"error\":\"unauthorized\""), "{body}");
@@ -290,7 +310,10 @@ async fn api_callers_have_the_name_of_their_token() {
 async fn api_beyond_this_machine_is_encrypted() {
     let everywhere = "0.0.0.0:0".parse().unwrap();
     let refused = ApiServer::bind(everywhere, None, &[]).await.unwrap_err();
-    assert!(matches!(refused, ApiServerError::Unencrypted(_)), "{refused}");
+    assert!(
+        matches!(refused, ApiServerError::Unencrypted(_)),
+        "{refused}"
+    );
     let folder = tempfile::tempdir().unwrap();
     let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
     let files = CertificateFiles {
@@ -298,10 +321,14 @@ async fn api_beyond_this_machine_is_encrypted() {
         key: folder.path().join("key.pem"),
     };
     std::fs::write(&files.chain, made.cert.pem()).unwrap();
-    let unusable = ApiServer::bind(everywhere, Some(&files), &[]).await.unwrap_err();
+    let unusable = ApiServer::bind(everywhere, Some(&files), &[])
+        .await
+        .unwrap_err();
     assert!(unusable.to_string().contains("key.pem: "), "{unusable}");
     std::fs::write(&files.key, made.signing_key.serialize_pem()).unwrap();
-    ApiServer::bind(everywhere, Some(&files), &[]).await.unwrap();
+    ApiServer::bind(everywhere, Some(&files), &[])
+        .await
+        .unwrap();
 
     let (address, served, stop) = served_api(Some(&files)).await;
     let mut roots = rustls::RootCertStore::empty();
@@ -316,7 +343,10 @@ async fn api_beyond_this_machine_is_encrypted() {
     // Neither plain text nor silence holds up the others.
     let _silent = TcpStream::connect(address).await.unwrap();
     let mut plain = TcpStream::connect(address).await.unwrap();
-    plain.write_all(b"GET /open HTTP/1.1\r\n\r\n").await.unwrap();
+    plain
+        .write_all(b"GET /open HTTP/1.1\r\n\r\n")
+        .await
+        .unwrap();
     let mut answer = Vec::new();
     let _ = plain.read_to_end(&mut answer).await;
     assert!(!answer.starts_with(b"HTTP"), "{answer:?}");
@@ -328,7 +358,10 @@ async fn api_beyond_this_machine_is_encrypted() {
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut response = String::new();
     let _ = stream.read_to_string(&mut response).await;
-    assert_eq!((status(&response), body(&response)), ("HTTP/1.1 200 OK", "ben"));
+    assert_eq!(
+        (status(&response), body(&response)),
+        ("HTTP/1.1 200 OK", "ben")
+    );
     stop.notify_one();
     served.await.unwrap().unwrap();
 }

@@ -18,7 +18,8 @@ use super::rerun;
 use crate::model::{
     CaseResult, Comparison, ComparisonReference, Counts, Disclosure, Estimate, EvalResult, Failure,
     Figure, Gate, GateSpec, GateTallies, JudgeHealth, Metadata, ModelsUsed, Omitted, Outcome,
-    PastRate, PeopleSummary, RunStarted, RunWarning, SampleResult, ScoresSource, Shard, Summary, Totals, Trust,
+    PastRate, PeopleSummary, RunStarted, RunWarning, SampleResult, ScoresSource, Shard, Summary,
+    Totals, Trust,
 };
 
 /// A run's summary but for its gate.

@@ -10,11 +10,11 @@ use super::details::{self, DetailBudget, DetailKey, SampleDetails};
 use super::doubts::RunDoubts;
 use super::inputs::ShownInputs;
 use super::judges::JudgeNames;
-use super::people::PeopleFold;
 use super::packed::{
     ADJUDICATED, COST_IN_PART, EMPTY_PASS, FLAKY, GRADED_AGAIN, KEPT, PackedSample, REUSED,
     UNLISTED_FILES, USAGE_IN_PART,
 };
+use super::people::PeopleFold;
 use super::repeated::RepeatedOutputs;
 use super::sessions::FoldedSessions;
 use crate::model::limits;

@@ -36,9 +36,9 @@ mod packed;
 mod parts;
 #[cfg(test)]
 mod parts_tests;
+mod people;
 #[cfg(test)]
 pub(crate) mod random_run;
-mod people;
 mod recommend;
 #[cfg(test)]
 mod recount_tests;

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{
-    AdjudicationState, CountedRating, DifferingCase, Grade, GraderType, HumanReview, JudgeAgreement,
-    Outcome, PeopleAgreement, PeopleFigure, PeopleSummary, RankedSide, RankedTarget, RankingSummary,
-    Rating, ReviewPolicy, ReviewerSummary, SampleFinished,
+    AdjudicationState, CountedRating, DifferingCase, Grade, GraderType, HumanReview,
+    JudgeAgreement, Outcome, PeopleAgreement, PeopleFigure, PeopleSummary, RankedSide,
+    RankedTarget, RankingSummary, Rating, ReviewPolicy, ReviewerSummary, SampleFinished,
 };
 use crate::ratings::agree;
 use crate::spec::RatingKind;
@@ -45,12 +45,20 @@ impl PeopleFold {
             grade.outcome.is_graded().then_some(passed != grade.negated)
         };
         let judge = grades.iter().find(|grade| grade.judged.is_some());
-        for grade in grades.iter().filter(|grade| grade.grader_type == GraderType::Human) {
+        for grade in grades
+            .iter()
+            .filter(|grade| grade.grader_type == GraderType::Human)
+        {
             let Some(review) = grade.review.as_deref() else {
                 continue;
             };
             let name = grade.grader.clone().unwrap_or_else(|| grade.method.clone());
-            let place = (sample.eval.clone(), sample.case.clone(), sample.sample, name);
+            let place = (
+                sample.eval.clone(),
+                sample.case.clone(),
+                sample.sample,
+                name,
+            );
             let decides = !review.policy.is_ranking();
             let of = PeopleGrade {
                 review: HumanReview {
@@ -143,8 +151,9 @@ impl PeopleFold {
                 if other == grader && grade.review.policy.scale == policy.scale {
                     let ratings = grade.review.ratings.iter();
                     let first = ratings.filter(|rating| !rating.adjudicates);
-                    let points: Vec<usize> =
-                        first.filter_map(|rating| point(policy, &criterion, rating)).collect();
+                    let points: Vec<usize> = first
+                        .filter_map(|rating| point(policy, &criterion, rating))
+                        .collect();
                     // A point outside of the scale is in no rating that counts.
                     let _ = table.push(&points);
                 }
@@ -209,7 +218,8 @@ impl PeopleFold {
 
     fn rankings(&self) -> Vec<RankingSummary> {
         // A ranking is in the grades of several samples if their outputs are equal.
-        let mut by_grader: BTreeMap<&str, BTreeMap<&str, (usize, &CountedRating)>> = BTreeMap::new();
+        let mut by_grader: BTreeMap<&str, BTreeMap<&str, (usize, &CountedRating)>> =
+            BTreeMap::new();
         for (item, ((_, _, _, grader), grade)) in self.grades.iter().enumerate() {
             for rating in &grade.review.ratings {
                 if matches!(rating.rating, Rating::Ranking { .. }) {
@@ -235,7 +245,9 @@ impl PeopleFold {
                 Err(reason) => unknown(reason),
             };
             let score = |at: usize| match &scores.scores {
-                Ok(all) => all.get(at).map(|(value, interval)| known(*value, *interval)),
+                Ok(all) => all
+                    .get(at)
+                    .map(|(value, interval)| known(*value, *interval)),
                 Err(reason) => Some(unknown(*reason)),
             };
             let of_target = |(at, target): (usize, &&str)| {
@@ -378,14 +390,24 @@ mod tests {
     }
 
     /// Sees a sample of case `number` with a human grade and, unless absent, a judge's.
-    fn see(fold: &mut PeopleFold, number: usize, review: HumanReview, outcome: Outcome, judge: Option<bool>) {
+    fn see(
+        fold: &mut PeopleFold,
+        number: usize,
+        review: HumanReview,
+        outcome: Outcome,
+        judge: Option<bool>,
+    ) {
         let mut grade = Grade::pending(GraderType::Human, "human", "");
         grade.outcome = outcome;
         grade.review = Some(Box::new(review));
         let mut grades = vec![grade];
         if let Some(passed) = judge {
             let mut grade = Grade::passed(GraderType::Model, "model");
-            grade.outcome = if passed { Outcome::Passed } else { Outcome::Failed };
+            grade.outcome = if passed {
+                Outcome::Passed
+            } else {
+                Outcome::Failed
+            };
             grade.judged = Some(Box::new(testing::judged()));
             grades.push(grade);
         }
@@ -406,15 +428,30 @@ mod tests {
         assert_eq!(fold.finish(7), None);
         for number in 0..12 {
             // Ben differs from Ana in two of twelve, and the judge from both in one.
-            let (ana, ben) = (number % 3 != 0, number % 3 != 0 || number == 3 || number == 6);
+            let (ana, ben) = (
+                number % 3 != 0,
+                number % 3 != 0 || number == 3 || number == 6,
+            );
             let mut rated = HumanReview {
                 ratings: vec![binary("ana", ana), binary("ben", ben)],
                 ..review(RatingKind::Binary)
             };
             rated.repeats.push(binary("ana", number != 5));
-            rated.repeats.truncate(usize::from(number == 4 || number == 5));
-            let outcome = if ana { Outcome::Passed } else { Outcome::Failed };
-            see(&mut fold, number, rated, outcome, Some(ana != (number == 1)));
+            rated
+                .repeats
+                .truncate(usize::from(number == 4 || number == 5));
+            let outcome = if ana {
+                Outcome::Passed
+            } else {
+                Outcome::Failed
+            };
+            see(
+                &mut fold,
+                number,
+                rated,
+                outcome,
+                Some(ana != (number == 1)),
+            );
         }
         let people = fold.finish(7).unwrap();
         assert_eq!((people.outputs, people.waiting), (12, 0));
@@ -427,9 +464,15 @@ mod tests {
         assert!(agreement.gwet.ci.is_some() && agreement.alpha.ci.is_some());
         let judge = people.with_judge.unwrap();
         assert_eq!((judge.outputs, judge.differ), (12, 1));
-        assert_eq!((judge.cases[0].case.as_str(), judge.cases[0].people_passed), ("c01", true));
+        assert_eq!(
+            (judge.cases[0].case.as_str(), judge.cases[0].people_passed),
+            ("c01", true)
+        );
         let ana = &people.reviewers[0];
-        assert_eq!((ana.ratings, ana.repeats, ana.repeat_agreement), (12, 2, Some(0.5)));
+        assert_eq!(
+            (ana.ratings, ana.repeats, ana.repeat_agreement),
+            (12, 2, Some(0.5))
+        );
     }
 
     #[test]
@@ -462,7 +505,8 @@ mod tests {
         for number in 0..20 {
             // Large wins three of four, whatever its side; sides alternate.
             let mut shown = vec![side("large"), side("small")];
-            let mut order: Vec<Vec<String>> = shown.iter().map(|side| vec![side.output.clone()]).collect();
+            let mut order: Vec<Vec<String>> =
+                shown.iter().map(|side| vec![side.output.clone()]).collect();
             if number % 4 == 3 {
                 order.reverse();
             }
@@ -482,10 +526,16 @@ mod tests {
         }
         let people = fold.finish(7).unwrap();
         // A ranking is no verdict that a judge could share.
-        assert_eq!((people.with_judge.clone(), people.agreement.len()), (None, 0));
+        assert_eq!(
+            (people.with_judge.clone(), people.agreement.len()),
+            (None, 0)
+        );
         let ranking = &people.rankings[0];
         let large = &ranking.targets[0];
-        assert_eq!((large.target.as_str(), large.win_rate.value), ("large", Some(0.75)));
+        assert_eq!(
+            (large.target.as_str(), large.win_rate.value),
+            ("large", Some(0.75))
+        );
         assert!(large.win_rate.ci.unwrap()[0] > 0.5, "{large:?}");
         // Log odds of 3 to 1, half on each side of 0.
         assert!((large.score.value.unwrap() - 3f64.ln() / 2.0).abs() < 1e-9);

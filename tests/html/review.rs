@@ -8,7 +8,8 @@ use crate::served::{PageServer, asked, attempted};
 use crate::support::{Project, eventually};
 use serde_json::{Value, json};
 
-const RUBRIC: &str = "## What counts\n\n- correct\n- short\n\nSee [the guide](https://example.com/guide).";
+const RUBRIC: &str =
+    "## What counts\n\n- correct\n- short\n\nSee [the guide](https://example.com/guide).";
 const CODE: &str = "# adds\ndef add(a, b):\n    \"\"\"Sum.\"\"\"\n    return a + b\n";
 const MARKDOWN: &str = "# Answer\n\n| a | b |\n|---|---|\n| 1 | **2** |\n\n```python\ndef f():\n    return 1\n```\n\n<img src=x onerror=alert(1)> [link](javascript:alert(1))\n";
 
@@ -53,7 +54,9 @@ fn reviewed(evals: &[Value], output: impl Fn(&str) -> String) -> Project {
 
 /// Ten items on a scale, one of several criteria, and one that passes or fails.
 fn mixed() -> Project {
-    let mut evals: Vec<Value> = (0..10).map(|n| eval(&format!("text-{n}"), &likert(), &json!({}))).collect();
+    let mut evals: Vec<Value> = (0..10)
+        .map(|n| eval(&format!("text-{n}"), &likert(), &json!({})))
+        .collect();
     let mut several = likert();
     several["criteria"] = json!(["The text is correct", "The text is short"]);
     evals.push(eval("several", &several, &json!({"time_limit_minutes": 5})));
@@ -66,7 +69,14 @@ fn mixed() -> Project {
 }
 
 fn review(project: &Project, more: &[&str]) -> PageServer {
-    let fixed = ["review", "--no-open", "--suite", "suite.yaml", "--as", "ana"];
+    let fixed = [
+        "review",
+        "--no-open",
+        "--suite",
+        "suite.yaml",
+        "--as",
+        "ana",
+    ];
     PageServer::start(project, &[fixed.as_slice(), more].concat())
 }
 
@@ -87,7 +97,10 @@ fn text(seen: &Seen, at: usize) -> &str {
 
 /// The number of the item that is shown, from 1, as a condition.
 fn item(number: usize) -> String {
-    format!("document.querySelector('#main').dataset.item === '{}'", number - 1)
+    format!(
+        "document.querySelector('#main').dataset.item === '{}'",
+        number - 1
+    )
 }
 
 const SAVED: &str = "document.documentElement.dataset.unsaved === '0'";
@@ -98,7 +111,12 @@ fn screens_are_fit_to_be_read_wide_narrow_light_and_dark() {
     let server = review(&project, &[]);
     let pictures = std::env::var_os("EVAL_HARNESS_PICTURES").map(PathBuf::from);
     let mut visits = Vec::new();
-    for (theme, width) in [("light", 1280), ("dark", 1280), ("light", 400), ("dark", 400)] {
+    for (theme, width) in [
+        ("light", 1280),
+        ("dark", 1280),
+        ("light", 400),
+        ("dark", 400),
+    ] {
         let mut visit = Visit::to_url(&server.url).theme(theme).size(width, 850);
         for at in 0..13 {
             if at == 12 {
@@ -136,7 +154,9 @@ fn screens_are_fit_to_be_read_wide_narrow_light_and_dark() {
 
 #[test]
 fn keys_rate_comment_skip_and_undo() {
-    let evals: Vec<Value> = (0..4).map(|n| eval(&format!("text-{n}"), &likert(), &json!({}))).collect();
+    let evals: Vec<Value> = (0..4)
+        .map(|n| eval(&format!("text-{n}"), &likert(), &json!({})))
+        .collect();
     let project = reviewed(&evals, |id| format!("The text of {id}."));
     let server = review(&project, &[]);
     let visit = Visit::to_url(&server.url)
@@ -178,8 +198,16 @@ fn keys_rate_comment_skip_and_undo() {
     };
     assert_eq!(text(&seen[0], 0), "/", "no token is left in the address");
     assert_eq!(text(&seen[0], 1), "2 things, then s");
-    assert!(text(&seen[0], 2).ends_with("paused"), "{}", text(&seen[0], 2));
-    assert!(text(&seen[0], 3).starts_with("4 of 4 decided"), "{}", text(&seen[0], 3));
+    assert!(
+        text(&seen[0], 2).ends_with("paused"),
+        "{}",
+        text(&seen[0], 2)
+    );
+    assert!(
+        text(&seen[0], 3).starts_with("4 of 4 decided"),
+        "{}",
+        text(&seen[0], 3)
+    );
     assert_eq!(text(&seen[0], 4), "Everything is reviewed");
     let written = decisions(&project, "ana");
     let ratings: Vec<&Value> = written.iter().map(|line| &line["rating"]).collect();
@@ -206,13 +234,19 @@ fn keys_rate_comment_skip_and_undo() {
 fn scales_with_criteria_and_pass_or_fail_have_their_keys() {
     let mut several = likert();
     several["criteria"] = json!(["The text is correct", "The text is short"]);
-    let evals = [eval("several", &several, &json!({})), eval("yes-or-no", &binary(), &json!({}))];
+    let evals = [
+        eval("several", &several, &json!({})),
+        eval("yes-or-no", &binary(), &json!({})),
+    ];
     let project = reviewed(&evals, |id| format!("The text of {id}."));
     let server = review(&project, &[]);
     let several = "document.querySelectorAll('.criterion').length === 2";
     let visit = Visit::to_url(&server.url)
         // The order is that of the reviewer's seed.
-        .ask("evaluate", format!("({several}) ? null : document.querySelector('[data-act=next]').click()"))
+        .ask(
+            "evaluate",
+            format!("({several}) ? null : document.querySelector('[data-act=next]').click()"),
+        )
         .until(several)
         .press("ArrowDown")
         .press("5")
@@ -236,17 +270,39 @@ fn scales_with_criteria_and_pass_or_fail_have_their_keys() {
 fn outputs_of_two_targets_are_ranked_by_arrows() {
     let project = Project::new();
     let scale = json!({"type": "ranking", "tie_allowed": true});
-    let evals = [eval("one", &scale, &json!({})), eval("two", &scale, &json!({})), eval("three", &scale, &json!({}))];
+    let evals = [
+        eval("one", &scale, &json!({})),
+        eval("two", &scale, &json!({})),
+        eval("three", &scale, &json!({})),
+    ];
     let mut targets = json!({});
     for name in ["small", "large"] {
-        let line = |eval: &Value| format!("{}\n", json!({"case": eval["id"], "output": format!("The {name} text.")}));
-        project.write(&format!("{name}.jsonl"), &evals.iter().map(line).collect::<String>());
+        let line = |eval: &Value| {
+            format!(
+                "{}\n",
+                json!({"case": eval["id"], "output": format!("The {name} text.")})
+            )
+        };
+        project.write(
+            &format!("{name}.jsonl"),
+            &evals.iter().map(line).collect::<String>(),
+        );
         targets[name] = json!({"type": "recorded", "path": format!("{name}.jsonl")});
     }
     let suite = json!({"eval_suite": {"name": "Texts", "targets": targets, "evals": evals}});
     project.write("suite.yaml", &suite.to_string());
-    let run = ["run", "--suite", "suite.yaml", "--target", "small", "--target", "large"];
-    project.call(&[run.as_slice(), &["--progress", "none", "-q"]].concat()).expect(4);
+    let run = [
+        "run",
+        "--suite",
+        "suite.yaml",
+        "--target",
+        "small",
+        "--target",
+        "large",
+    ];
+    project
+        .call(&[run.as_slice(), &["--progress", "none", "-q"]].concat())
+        .expect(4);
     let server = review(&project, &["--blind"]);
     let visit = Visit::to_url(&server.url)
         .ask("texts", ".output pre")
@@ -264,10 +320,19 @@ fn outputs_of_two_targets_are_ranked_by_arrows() {
         return;
     };
     let results = seen[0].results();
-    let mut outputs: Vec<&str> = results[0].as_array().expect("texts").iter().filter_map(Value::as_str).collect();
+    let mut outputs: Vec<&str> = results[0]
+        .as_array()
+        .expect("texts")
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
     outputs.sort_unstable();
     assert_eq!(outputs, ["The large text.", "The small text."]);
-    assert!(!text(&seen[0], 1).contains("Target"), "{}", text(&seen[0], 1));
+    assert!(
+        !text(&seen[0], 1).contains("Target"),
+        "{}",
+        text(&seen[0], 1)
+    );
     assert_eq!((&results[2]["wide"], results[3]), (&json!(0), &json!([])));
     let written = decisions(&project, "ana");
     let shown = |at: usize, side: usize| written[at]["shown"][side]["output"].clone();
@@ -280,7 +345,10 @@ fn outputs_of_two_targets_are_ranked_by_arrows() {
 
 #[test]
 fn outputs_are_shown_rendered_coloured_and_compared() {
-    let evals = [eval("code", &binary(), &json!({})), eval("markdown", &binary(), &json!({}))];
+    let evals = [
+        eval("code", &binary(), &json!({})),
+        eval("markdown", &binary(), &json!({})),
+    ];
     let project = reviewed(&evals, |id| match id {
         "code" => CODE.to_owned(),
         _ => MARKDOWN.to_owned(),
@@ -311,17 +379,31 @@ fn outputs_are_shown_rendered_coloured_and_compared() {
     assert_eq!(text(&seen[0], 2), CODE, "no character is lost by colours");
     assert_eq!(*results[3], json!(["a", "b", "1", "2"]));
     assert_eq!(results[4].to_string(), "0", "nothing leads anywhere");
-    assert!(text(&seen[0], 5).contains("<img src=x onerror=alert(1)> link (javascript:alert(1))"), "{}", text(&seen[0], 5));
+    assert!(
+        text(&seen[0], 5).contains("<img src=x onerror=alert(1)> link (javascript:alert(1))"),
+        "{}",
+        text(&seen[0], 5)
+    );
     assert_eq!(text(&seen[0], 6), MARKDOWN);
-    assert!(text(&seen[0], 7).contains("(https://example.com/guide)"), "{}", text(&seen[0], 7));
+    assert!(
+        text(&seen[0], 7).contains("(https://example.com/guide)"),
+        "{}",
+        text(&seen[0], 7)
+    );
 }
 
 #[test]
 fn hostile_outputs_are_text() {
     let payloads = crate::payloads::all();
-    let evals: Vec<Value> = (0..payloads.len()).map(|at| eval(&format!("payload-{at:03}"), &binary(), &json!({}))).collect();
+    let evals: Vec<Value> = (0..payloads.len())
+        .map(|at| eval(&format!("payload-{at:03}"), &binary(), &json!({})))
+        .collect();
     let output = |id: &str| {
-        let at: usize = id.rsplit('-').next().and_then(|at| at.parse().ok()).expect("a number");
+        let at: usize = id
+            .rsplit('-')
+            .next()
+            .and_then(|at| at.parse().ok())
+            .expect("a number");
         payloads[at].1.clone()
     };
     let project = reviewed(&evals, output);
@@ -331,9 +413,15 @@ fn hostile_outputs_are_text() {
     let shorts: Vec<String> = payloads.iter().map(|(_, text)| short(text)).collect();
     for at in 0..payloads.len() {
         visit = visit
-            .ask("evaluate", "document.querySelector('.output [data-view=rendered]')?.click()")
+            .ask(
+                "evaluate",
+                "document.querySelector('.output [data-view=rendered]')?.click()",
+            )
             .ask("strangers", "served")
-            .ask("evaluate", "document.querySelector('.output [data-view=raw]')?.click()")
+            .ask(
+                "evaluate",
+                "document.querySelector('.output [data-view=raw]')?.click()",
+            )
             .ask("strangers", "served")
             .ask("shows", json!([".output", shorts]));
         if at + 1 < payloads.len() {
@@ -350,13 +438,20 @@ fn hostile_outputs_are_text() {
             shown[at] += count.as_u64().expect("a count");
         }
     }
-    let hidden: Vec<&str> = payloads.iter().zip(&shown).filter(|(_, count)| **count == 0).map(|((name, _), _)| *name).collect();
+    let hidden: Vec<&str> = payloads
+        .iter()
+        .zip(&shown)
+        .filter(|(_, count)| **count == 0)
+        .map(|((name, _), _)| *name)
+        .collect();
     assert!(hidden.is_empty(), "not shown: {hidden:?}");
 }
 
 #[test]
 fn decisions_without_a_server_stay_in_the_page_and_in_a_file() {
-    let evals: Vec<Value> = (0..3).map(|n| eval(&format!("text-{n}"), &binary(), &json!({}))).collect();
+    let evals: Vec<Value> = (0..3)
+        .map(|n| eval(&format!("text-{n}"), &binary(), &json!({})))
+        .collect();
     let project = reviewed(&evals, |id| format!("The text of {id}."));
     let mut server = review(&project, &[]);
     let stop = project.path().join("stop.png");
@@ -379,25 +474,47 @@ fn decisions_without_a_server_stay_in_the_page_and_in_a_file() {
         .ask("evaluate", "globalThis.__saved");
     let looked = std::thread::scope(|scope| {
         let looking = scope.spawn(|| look(&[visit]));
-        eventually("the first decision is saved", || stop.exists() || looking.is_finished());
+        eventually("the first decision is saved", || {
+            stop.exists() || looking.is_finished()
+        });
         server.kill();
         looking.join().expect("looked")
     });
     let Some(seen) = looked else { return };
     // A server that is gone is a failed request on the console, and nothing else.
     let misdeeds = seen[0].misdeeds();
-    assert!(misdeeds.iter().all(|one| one.contains("net::ERR_")), "{misdeeds:?}");
-    assert!(text(&seen[0], 0).starts_with("Not saved: The server does not answer."), "{}", text(&seen[0], 0));
+    assert!(
+        misdeeds.iter().all(|one| one.contains("net::ERR_")),
+        "{misdeeds:?}"
+    );
+    assert!(
+        text(&seen[0], 0).starts_with("Not saved: The server does not answer."),
+        "{}",
+        text(&seen[0], 0)
+    );
     assert_eq!(text(&seen[0], 1), "1");
     let file: Value = serde_json::from_str(text(&seen[0], 2)).expect("JSON");
     assert_eq!(file["decisions"].as_array().map(Vec::len), Some(1));
     assert_eq!(decisions(&project, "ana").len(), 1);
     project.write("unsaved.json", &file.to_string());
-    let import = ["review", "--suite", "suite.yaml", "--import", "unsaved.json"];
+    let import = [
+        "review",
+        "--suite",
+        "suite.yaml",
+        "--import",
+        "unsaved.json",
+    ];
     let imported = project.call(&import).expect(0);
-    assert!(imported.stdout.contains("1 decision"), "{}", imported.stdout);
+    assert!(
+        imported.stdout.contains("1 decision"),
+        "{}",
+        imported.stdout
+    );
     let written = decisions(&project, "ana");
-    assert_eq!(written[1]["rating"], json!({"type": "binary", "value": false}));
+    assert_eq!(
+        written[1]["rating"],
+        json!({"type": "binary", "value": false})
+    );
     assert_eq!(written[1]["id"], file["decisions"][0]["id"]);
     // A second time it changes nothing.
     project.call(&import).expect(0);
@@ -406,8 +523,12 @@ fn decisions_without_a_server_stay_in_the_page_and_in_a_file() {
 
 #[test]
 fn exported_page_reviews_without_a_server_and_comes_back() {
-    let evals: Vec<Value> = (0..3).map(|n| eval(&format!("text-{n}"), &likert(), &json!({}))).collect();
-    let project = reviewed(&evals, |id| format!("The text of {id}, </script><script>globalThis.__hit = 1</script>."));
+    let evals: Vec<Value> = (0..3)
+        .map(|n| eval(&format!("text-{n}"), &likert(), &json!({})))
+        .collect();
+    let project = reviewed(&evals, |id| {
+        format!("The text of {id}, </script><script>globalThis.__hit = 1</script>.")
+    });
     let export = ["review", "--suite", "suite.yaml", "--export", "page.html"];
     project.call(&export).expect(0);
     let page = project.path().join("page.html");
@@ -440,17 +561,39 @@ fn exported_page_reviews_without_a_server_and_comes_back() {
     };
     let results = seen[0].results();
     assert_eq!(text(&seen[0], 0), "Nothing is left but what was skipped");
-    assert_eq!((results[2], &results[3]["wide"], results[4]), (&json!([]), &json!(0), &json!([])));
+    assert_eq!(
+        (results[2], &results[3]["wide"], results[4]),
+        (&json!([]), &json!(0), &json!([]))
+    );
     project.write("decisions.json", text(&seen[0], 1));
-    let import = ["review", "--suite", "suite.yaml", "--import", "decisions.json"];
+    let import = [
+        "review",
+        "--suite",
+        "suite.yaml",
+        "--import",
+        "decisions.json",
+    ];
     let imported = project.call(&import).expect(0);
-    assert!(imported.stdout.contains("3 decisions"), "{}", imported.stdout);
+    assert!(
+        imported.stdout.contains("3 decisions"),
+        "{}",
+        imported.stdout
+    );
     let folder = project.path().join("reviews/Texts");
-    let files: Vec<_> = std::fs::read_dir(folder).expect("reviews").flatten().collect();
+    let files: Vec<_> = std::fs::read_dir(folder)
+        .expect("reviews")
+        .flatten()
+        .collect();
     assert_eq!(files.len(), 1, "a name is escaped, not a path");
     let lines = std::fs::read_to_string(files[0].path()).expect("lines");
-    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-    let scores: Vec<&Value> = lines.iter().map(|line| &line["rating"]["scores"][""]).collect();
+    let lines: Vec<Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    let scores: Vec<&Value> = lines
+        .iter()
+        .map(|line| &line["rating"]["scores"][""])
+        .collect();
     assert_eq!(scores, [4, 2, 5]);
     assert_eq!(lines[1]["comment"], "too long");
     assert_eq!(lines[0]["reviewer"], "Zoë / R&D");
@@ -458,14 +601,22 @@ fn exported_page_reviews_without_a_server_and_comes_back() {
     let mut foreign: Value = serde_json::from_str(text(&seen[0], 1)).expect("JSON");
     foreign["decisions"][0]["key"] = json!("sha256:0");
     project.write("foreign.json", &foreign.to_string());
-    let refused = project.call(&["review", "--suite", "suite.yaml", "--import", "foreign.json"]);
+    let refused = project.call(&[
+        "review",
+        "--suite",
+        "suite.yaml",
+        "--import",
+        "foreign.json",
+    ]);
     let refused = refused.expect(2).stderr;
     assert!(refused.contains("1 of 3 decisions"), "{refused}");
 }
 
 #[test]
 fn requests_from_elsewhere_and_wrong_bodies_record_nothing() {
-    let project = reviewed(&[eval("text", &likert(), &json!({}))], |_| "The text.".to_owned());
+    let project = reviewed(&[eval("text", &likert(), &json!({}))], |_| {
+        "The text.".to_owned()
+    });
     let server = review(&project, &[]);
     let (cookie, host) = (server.cookie(), server.host());
     let own = format!("Origin: http://{host}");
@@ -475,9 +626,18 @@ fn requests_from_elsewhere_and_wrong_bodies_record_nothing() {
     for (headers, why) in [
         (vec![own.as_str(), kind], "no token"),
         (vec![&cookie, kind], "no origin"),
-        (vec![&cookie, kind, "Origin: http://evil.example"], "a foreign origin"),
-        (vec![&cookie, &own, kind, "Host: evil.example"], "a foreign host"),
-        (vec![&cookie, &own, kind, "Sec-Fetch-Site: cross-site"], "another site"),
+        (
+            vec![&cookie, kind, "Origin: http://evil.example"],
+            "a foreign origin",
+        ),
+        (
+            vec![&cookie, &own, kind, "Host: evil.example"],
+            "a foreign host",
+        ),
+        (
+            vec![&cookie, &own, kind, "Sec-Fetch-Site: cross-site"],
+            "another site",
+        ),
     ] {
         let refused = server.request(rate, &headers, &good);
         assert!(refused.starts_with("HTTP/1.1 403 "), "{why}: {refused}");
@@ -488,16 +648,52 @@ fn requests_from_elsewhere_and_wrong_bodies_record_nothing() {
     for (line, headers, body, status, error) in [
         (rate, &all[..2], good.clone(), 415, "not_json"),
         (rate, &all, "{".to_owned(), 400, "invalid_decision"),
-        (rate, &all, json!({"rating": {"type": "skip"}, "seconds": -1}).to_string(), 400, "invalid_decision"),
-        (rate, &all, rating(json!({"type": "likert", "scores": {"": 6}})), 422, "unfitting_rating"),
-        (rate, &all, rating(json!({"type": "likert", "scores": {"x": 4}})), 422, "unfitting_rating"),
-        (rate, &all, rating(json!({"type": "binary", "value": true})), 422, "unfitting_rating"),
-        ("POST /api/items/7/rating", &all, good.clone(), 404, "no_item"),
+        (
+            rate,
+            &all,
+            json!({"rating": {"type": "skip"}, "seconds": -1}).to_string(),
+            400,
+            "invalid_decision",
+        ),
+        (
+            rate,
+            &all,
+            rating(json!({"type": "likert", "scores": {"": 6}})),
+            422,
+            "unfitting_rating",
+        ),
+        (
+            rate,
+            &all,
+            rating(json!({"type": "likert", "scores": {"x": 4}})),
+            422,
+            "unfitting_rating",
+        ),
+        (
+            rate,
+            &all,
+            rating(json!({"type": "binary", "value": true})),
+            422,
+            "unfitting_rating",
+        ),
+        (
+            "POST /api/items/7/rating",
+            &all,
+            good.clone(),
+            404,
+            "no_item",
+        ),
         ("GET /api/items/7", &all, String::new(), 404, "no_item"),
     ] {
         let refused = server.request(line, headers, &body);
-        assert!(refused.starts_with(&format!("HTTP/1.1 {status} ")), "{body}: {refused}");
-        assert!(refused.contains(&format!("\"error\":\"{error}\"")), "{body}: {refused}");
+        assert!(
+            refused.starts_with(&format!("HTTP/1.1 {status} ")),
+            "{body}: {refused}"
+        );
+        assert!(
+            refused.contains(&format!("\"error\":\"{error}\"")),
+            "{body}: {refused}"
+        );
     }
     assert_eq!(decisions(&project, "ana").len(), 0);
     let recorded = server.request(rate, &all, &good);
@@ -507,7 +703,9 @@ fn requests_from_elsewhere_and_wrong_bodies_record_nothing() {
 
 #[test]
 fn decisions_that_can_not_be_written_are_sent_again() {
-    let project = reviewed(&[eval("text", &binary(), &json!({}))], |_| "The text.".to_owned());
+    let project = reviewed(&[eval("text", &binary(), &json!({}))], |_| {
+        "The text.".to_owned()
+    });
     let server = review(&project, &[]);
     // A file where the folder should be: no grade can be written, as on a full disk.
     let blocked = project.write("reviews", "");
@@ -523,15 +721,23 @@ fn decisions_that_can_not_be_written_are_sent_again() {
         .until("document.querySelector('[data-place=fault]').hidden");
     let looked = std::thread::scope(|scope| {
         let looking = scope.spawn(|| look(&[visit]));
-        eventually("the failure is shown", || free.exists() || looking.is_finished());
+        eventually("the failure is shown", || {
+            free.exists() || looking.is_finished()
+        });
         std::fs::remove_file(&blocked).expect("removed");
         looking.join().expect("looked")
     });
     let Some(seen) = looked else { return };
     let misdeeds = seen[0].misdeeds();
-    assert!(misdeeds.iter().all(|one| one.contains("status of 500")), "{misdeeds:?}");
+    assert!(
+        misdeeds.iter().all(|one| one.contains("status of 500")),
+        "{misdeeds:?}"
+    );
     let words = text(&seen[0], 0);
-    assert!(words.starts_with("Not saved: the rating was not recorded: cannot write "), "{words}");
+    assert!(
+        words.starts_with("Not saved: the rating was not recorded: cannot write "),
+        "{words}"
+    );
     assert_eq!(text(&seen[0], 1), "1");
     assert_eq!(decisions(&project, "ana").len(), 1);
 }
@@ -539,11 +745,20 @@ fn decisions_that_can_not_be_written_are_sent_again() {
 /// Sends decisions to a server until one is not acknowledged; the ids of those that were.
 fn acknowledged(server: &PageServer, most: usize) -> Vec<String> {
     let headers = [server.cookie(), format!("Origin: http://{}", server.host())];
-    let all = [headers[0].as_str(), &headers[1], "Content-Type: application/json"];
+    let all = [
+        headers[0].as_str(),
+        &headers[1],
+        "Content-Type: application/json",
+    ];
     let mut ids = Vec::new();
     for number in 0..most {
         let body = json!({"rating": {"type": "binary", "value": number % 2 == 0}, "seconds": 1});
-        let Some(answer) = attempted(server.host(), "POST /api/items/0/rating", &all, &body.to_string()) else {
+        let Some(answer) = attempted(
+            server.host(),
+            "POST /api/items/0/rating",
+            &all,
+            &body.to_string(),
+        ) else {
             break;
         };
         let Some((head, body)) = answer.split_once("\r\n\r\n") else {
@@ -560,7 +775,9 @@ fn acknowledged(server: &PageServer, most: usize) -> Vec<String> {
 
 #[test]
 fn killed_servers_lose_no_acknowledged_decision() {
-    let project = reviewed(&[eval("text", &binary(), &json!({}))], |_| "The text.".to_owned());
+    let project = reviewed(&[eval("text", &binary(), &json!({}))], |_| {
+        "The text.".to_owned()
+    });
     let mut all = Vec::new();
     for number in 0..6 {
         let server = review(&project, &[]);
@@ -568,14 +785,17 @@ fn killed_servers_lose_no_acknowledged_decision() {
         let sent = std::thread::scope(|scope| {
             let sending = scope.spawn(|| acknowledged(&server, 100_000));
             std::thread::sleep(std::time::Duration::from_millis(20 + 13 * number));
-            let killed = std::process::Command::new("kill").args(["-KILL", &pid]).status();
+            let killed = std::process::Command::new("kill")
+                .args(["-KILL", &pid])
+                .status();
             assert!(killed.expect("kill").success());
             sending.join().expect("sent")
         });
         all.extend(sent);
     }
     assert!(!all.is_empty());
-    let file = std::fs::read_to_string(project.path().join("reviews/Texts/ana.jsonl")).expect("lines");
+    let file =
+        std::fs::read_to_string(project.path().join("reviews/Texts/ana.jsonl")).expect("lines");
     for id in &all {
         assert!(file.contains(id.as_str()), "{id} of {} is lost", all.len());
     }
@@ -583,11 +803,16 @@ fn killed_servers_lose_no_acknowledged_decision() {
 
 #[test]
 fn two_servers_of_one_reviewer_write_at_once() {
-    let project = reviewed(&[eval("text", &binary(), &json!({}))], |_| "The text.".to_owned());
+    let project = reviewed(&[eval("text", &binary(), &json!({}))], |_| {
+        "The text.".to_owned()
+    });
     let (one, other) = (review(&project, &[]), review(&project, &[]));
     let sent: Vec<String> = std::thread::scope(|scope| {
         let sending = [&one, &other].map(|server| scope.spawn(|| acknowledged(server, 40)));
-        sending.into_iter().flat_map(|sending| sending.join().expect("sent")).collect()
+        sending
+            .into_iter()
+            .flat_map(|sending| sending.join().expect("sent"))
+            .collect()
     });
     assert_eq!(sent.len(), 80);
     let written = decisions(&project, "ana");
@@ -601,7 +826,19 @@ fn two_servers_of_one_reviewer_write_at_once() {
 fn served(project: &Project) -> (PageServer, Vec<String>) {
     let server = PageServer::start(
         project,
-        &["review", "--suite", "suite.yaml", "--serve", "127.0.0.1:0", "--reviewer", "ana", "--reviewer", "ben", "--tokens", "tokens.json"],
+        &[
+            "review",
+            "--suite",
+            "suite.yaml",
+            "--serve",
+            "127.0.0.1:0",
+            "--reviewer",
+            "ana",
+            "--reviewer",
+            "ben",
+            "--tokens",
+            "tokens.json",
+        ],
     );
     let tokens = std::fs::read_to_string(project.path().join("tokens.json")).expect("tokens");
     let tokens: Value = serde_json::from_str(&tokens).expect("JSON");
@@ -611,7 +848,9 @@ fn served(project: &Project) -> (PageServer, Vec<String>) {
 
 #[test]
 fn api_knows_reviewers_by_their_tokens() {
-    let evals: Vec<Value> = (0..2).map(|n| eval(&format!("text-{n}"), &binary(), &json!({}))).collect();
+    let evals: Vec<Value> = (0..2)
+        .map(|n| eval(&format!("text-{n}"), &binary(), &json!({})))
+        .collect();
     let project = reviewed(&evals, |id| format!("The text of {id}."));
     let (server, tokens) = served(&project);
     let host = server.host();
@@ -622,25 +861,53 @@ fn api_knows_reviewers_by_their_tokens() {
         let body = response.split_once("\r\n\r\n").expect("a body").1;
         serde_json::from_str(body).unwrap_or_else(|_| panic!("{response}"))
     };
-    for wrong in ["X: y".to_owned(), bearer("0"), format!("Authorization: Basic {}", tokens[0])] {
+    for wrong in [
+        "X: y".to_owned(),
+        bearer("0"),
+        format!("Authorization: Basic {}", tokens[0]),
+    ] {
         let refused = get("/api/session", &wrong);
         assert!(refused.starts_with("HTTP/1.1 401 "), "{refused}");
         assert_eq!(body(&refused)["error"], "unauthorized");
         fits(&schema, "ApiFailure", &body(&refused));
     }
-    let foreign = asked(host, "GET /api/session", &[&bearer(&tokens[0]), "Host: evil.example"], "");
+    let foreign = asked(
+        host,
+        "GET /api/session",
+        &[&bearer(&tokens[0]), "Host: evil.example"],
+        "",
+    );
     assert!(foreign.starts_with("HTTP/1.1 403 "), "{foreign}");
-    let foreign = asked(host, "GET /api/session", &[&bearer(&tokens[0]), "Origin: http://evil.example"], "");
+    let foreign = asked(
+        host,
+        "GET /api/session",
+        &[&bearer(&tokens[0]), "Origin: http://evil.example"],
+        "",
+    );
     assert!(foreign.starts_with("HTTP/1.1 403 "), "{foreign}");
     for (name, token) in ["ana", "ben"].iter().zip(&tokens) {
         let session = body(&get("/api/session", &bearer(token)));
-        assert_eq!((&session["reviewer"], &session["items"]), (&json!(name), &json!(2)));
+        assert_eq!(
+            (&session["reviewer"], &session["items"]),
+            (&json!(name), &json!(2))
+        );
         fits(&schema, "ReviewOverview", &session);
-        fits(&schema, "ReviewScreen", &body(&get("/api/items/0", &bearer(token))));
-        let decision = json!({"rating": {"type": "binary", "value": *name == "ana"}, "seconds": 2.5}).to_string();
+        fits(
+            &schema,
+            "ReviewScreen",
+            &body(&get("/api/items/0", &bearer(token))),
+        );
+        let decision =
+            json!({"rating": {"type": "binary", "value": *name == "ana"}, "seconds": 2.5})
+                .to_string();
         let headers = [bearer(token), "Content-Type: application/json".to_owned()];
         let headers: Vec<&str> = headers.iter().map(String::as_str).collect();
-        let receipt = body(&asked(host, "POST /api/items/0/rating", &headers, &decision));
+        let receipt = body(&asked(
+            host,
+            "POST /api/items/0/rating",
+            &headers,
+            &decision,
+        ));
         assert_eq!(receipt["progress"]["done"], 1, "{receipt}");
         fits(&schema, "ReviewReceipt", &receipt);
         let written = decisions(&project, name);
@@ -652,7 +919,10 @@ fn api_knows_reviewers_by_their_tokens() {
     }
     // The page is for everyone, and has nothing without a token.
     let page = asked(host, "GET /", &[], "");
-    assert!(page.starts_with("HTTP/1.1 200 ") && !page.contains("The text of"), "{page}");
+    assert!(
+        page.starts_with("HTTP/1.1 200 ") && !page.contains("The text of"),
+        "{page}"
+    );
     let link = format!("http://{host}/#token={}", tokens[1]);
     let visit = Visit::to_url(&link)
         .until(&item(1))
@@ -668,7 +938,11 @@ fn api_knows_reviewers_by_their_tokens() {
     };
     assert_eq!(seen[0].misdeeds(), Vec::<String>::new());
     assert_eq!(text(&seen[0], 0), "", "the token leaves the address");
-    assert!(text(&seen[1], 0).contains("Open the link that you were given"), "{}", text(&seen[1], 0));
+    assert!(
+        text(&seen[1], 0).contains("Open the link that you were given"),
+        "{}",
+        text(&seen[1], 0)
+    );
     assert_eq!(decisions(&project, "ben").len(), 3);
 }
 
@@ -682,16 +956,32 @@ fn fits(openapi: &Value, schema: &str, answer: &Value) {
     let mut whole = openapi.clone();
     whole["$ref"] = json!(format!("#/components/schemas/{schema}"));
     let validator = jsonschema::draft202012::new(&whole).expect("a schema");
-    let errors: Vec<String> = validator.iter_errors(answer).map(|error| error.to_string()).collect();
+    let errors: Vec<String> = validator
+        .iter_errors(answer)
+        .map(|error| error.to_string())
+        .collect();
     assert!(errors.is_empty(), "{schema}: {errors:?}\n{answer}");
 }
 
 #[test]
 fn addresses_beyond_this_machine_need_a_certificate() {
-    let project = reviewed(&[eval("text", &binary(), &json!({}))], |_| "The text.".to_owned());
+    let project = reviewed(&[eval("text", &binary(), &json!({}))], |_| {
+        "The text.".to_owned()
+    });
     let serve = |more: &[&str]| {
-        let fixed = ["review", "--suite", "suite.yaml", "--as", "ana", "--serve", "0.0.0.0:0"];
-        project.call(&[fixed.as_slice(), more].concat()).expect(2).stderr
+        let fixed = [
+            "review",
+            "--suite",
+            "suite.yaml",
+            "--as",
+            "ana",
+            "--serve",
+            "0.0.0.0:0",
+        ];
+        project
+            .call(&[fixed.as_slice(), more].concat())
+            .expect(2)
+            .stderr
     };
     let refused = serve(&[]);
     assert!(refused.contains("requires encryption"), "{refused}");

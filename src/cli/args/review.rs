@@ -82,7 +82,12 @@ pub struct RunReviewArgs {
     pub key: Option<PathBuf>,
     /// Write the items as one HTML file that works without this program and without a network. It
     /// saves decisions as a file.
-    #[arg(long, value_name = "PAGE", group = "interface", conflicts_with = "repeats")]
+    #[arg(
+        long,
+        value_name = "PAGE",
+        group = "interface",
+        conflicts_with = "repeats"
+    )]
     pub export: Option<PathBuf>,
     /// Record the decisions of files that a page saved.
     #[arg(long, value_name = "FILE", group = "interface", conflicts_with_all = ["queue", "reviewer", "repeats"])]

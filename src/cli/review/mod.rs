@@ -52,7 +52,10 @@ pub fn review(console: &Console, args: &RunReviewArgs) -> CliResult {
 
 /// What opens the session of a reviewer of the run that the arguments name.
 fn opener(args: &RunReviewArgs, queue: ReviewQueue) -> Result<SessionOpener, CliFailure> {
-    let results = results_dir(args.place.suite.as_deref(), args.place.output_dir.as_deref())?;
+    let results = results_dir(
+        args.place.suite.as_deref(),
+        args.place.output_dir.as_deref(),
+    )?;
     let paths = journal::find_run(&results, &args.run)?;
     let started = journal::started(&paths.journal())?;
     let root = root(args.place.suite.as_deref(), &started)?;
@@ -146,7 +149,10 @@ pub(super) fn root(suite: Option<&Path>, started: &RunStarted) -> Result<PathBuf
         Some(path) => here.join(path),
         None => {
             // A project that was moved goes on from here.
-            let there = started.cwd.as_deref().map(|dir| dir.join(&started.suite_path));
+            let there = started
+                .cwd
+                .as_deref()
+                .map(|dir| dir.join(&started.suite_path));
             there
                 .filter(|path| path.is_file())
                 .unwrap_or_else(|| here.join(&started.suite_path))
@@ -161,12 +167,17 @@ fn reviewer(given: Option<&str>) -> Result<String, CliFailure> {
     if let Some(name) = given {
         return Ok(name.to_owned());
     }
-    let git = Command::new("git").args(["config", "user.name"]).output().ok();
+    let git = Command::new("git")
+        .args(["config", "user.name"])
+        .output()
+        .ok();
     let git = git.filter(|out| out.status.success());
     let git = git.map(|out| String::from_utf8_lossy(&out.stdout).trim().to_owned());
     let user = || std::env::var("USER").ok();
     git.filter(|name| !name.is_empty())
         .or_else(user)
         .filter(|name| !name.trim().is_empty())
-        .ok_or_else(|| CliFailure::wrong("the name of the reviewer is not known").hint("pass it with --as"))
+        .ok_or_else(|| {
+            CliFailure::wrong("the name of the reviewer is not known").hint("pass it with --as")
+        })
 }

@@ -50,7 +50,10 @@ fn ending(session: &ReviewSession, progress: ReviewProgress) -> String {
     let regrade = format!("`eval-harness regrade --people --run {run}` makes grades of them");
     match done {
         0 => "nothing was rated".to_owned(),
-        _ => format!("{done} of {} rated, recorded in {file}; {regrade}", plural(total, "item")),
+        _ => format!(
+            "{done} of {} rated, recorded in {file}; {regrade}",
+            plural(total, "item")
+        ),
     }
 }
 
@@ -137,15 +140,26 @@ fn shown(item: &ReviewItem, index: usize, progress: ReviewProgress) -> String {
         let body = sanitize(body.trim_end());
         text.push_str(&format!("--- {title}\n{body}\n"));
     };
-    let title = format!("{} of {total} ({done} done): {}/{}", index + 1, one_line(&item.eval), one_line(&item.case));
+    let title = format!(
+        "{} of {total} ({done} done): {}/{}",
+        index + 1,
+        one_line(&item.eval),
+        one_line(&item.case)
+    );
     section(&title, "");
     section("Input", &item.input);
     for output in &item.outputs {
-        let target = output.target.as_deref().filter(|_| !output.label.is_empty());
+        let target = output
+            .target
+            .as_deref()
+            .filter(|_| !output.label.is_empty());
         let target = target.map(|target| format!(" ({})", one_line(target)));
         let label = Some(&output.label).filter(|label| !label.is_empty());
         let label = label.map(|label| format!(" {label}")).unwrap_or_default();
-        section(&format!("Output{label}{}", target.unwrap_or_default()), &output.text);
+        section(
+            &format!("Output{label}{}", target.unwrap_or_default()),
+            &output.text,
+        );
         if let Some(diff) = &output.diff {
             section(&format!("Changes{label}"), diff);
         }
@@ -158,12 +172,26 @@ fn shown(item: &ReviewItem, index: usize, progress: ReviewProgress) -> String {
     }
     if let Some(context) = &item.context {
         let verdicts = context.verdicts.iter().map(|verdict| {
-            let score = verdict.score.map(|score| format!(" {score:.2}")).unwrap_or_default();
-            format!("{}: {}{score} {}", one_line(&verdict.grader), verdict.outcome, one_line(&verdict.reason))
+            let score = verdict
+                .score
+                .map(|score| format!(" {score:.2}"))
+                .unwrap_or_default();
+            format!(
+                "{}: {}{score} {}",
+                one_line(&verdict.grader),
+                verdict.outcome,
+                one_line(&verdict.reason)
+            )
         });
         let verdicts: Vec<String> = verdicts.collect();
         let target = format!("target {}", one_line(&context.target));
-        section("Context", &std::iter::once(target).chain(verdicts).collect::<Vec<_>>().join("\n"));
+        section(
+            "Context",
+            &std::iter::once(target)
+                .chain(verdicts)
+                .collect::<Vec<_>>()
+                .join("\n"),
+        );
     }
     if item.adjudication {
         let others = item.others.iter().map(|other| {
@@ -171,10 +199,16 @@ fn shown(item: &ReviewItem, index: usize, progress: ReviewProgress) -> String {
             let comment = other.comment.as_deref().map(one_line).unwrap_or_default();
             format!("{}: {rating} {comment}", one_line(&other.reviewer))
         });
-        section("Reviewers differ; your rating decides", &others.collect::<Vec<_>>().join("\n"));
+        section(
+            "Reviewers differ; your rating decides",
+            &others.collect::<Vec<_>>().join("\n"),
+        );
     }
     if let Some(decided) = &item.decided {
-        section("Your rating", &serde_json::to_string(decided).unwrap_or_default());
+        section(
+            "Your rating",
+            &serde_json::to_string(decided).unwrap_or_default(),
+        );
     }
     text
 }
@@ -205,13 +239,18 @@ fn help(item: &ReviewItem) -> String {
         RatingKind::Binary => format!("p  {}\nf  {}", option(true, "pass"), option(false, "fail")),
         RatingKind::Likert => {
             let labels = item.scale.labels.iter();
-            let labels: Vec<String> =
-                labels.map(|(point, label)| format!("{point}  {}", one_line(label))).collect();
+            let labels: Vec<String> = labels
+                .map(|(point, label)| format!("{point}  {}", one_line(label)))
+                .collect();
             let criteria = item.scale.criteria.iter().map(|name| one_line(name));
             let criteria: Vec<String> = criteria.collect();
             match criteria.len() {
                 0 | 1 => labels.join("\n"),
-                _ => format!("one number for each of: {}\n{}", criteria.join(", "), labels.join("\n")),
+                _ => format!(
+                    "one number for each of: {}\n{}",
+                    criteria.join(", "),
+                    labels.join("\n")
+                ),
             }
         }
         RatingKind::Ranking => {
@@ -222,7 +261,9 @@ fn help(item: &ReviewItem) -> String {
             format!("such as B A C: best first{ties}")
         }
     };
-    format!("{rate}\nc TEXT  comment on your next rating\ns  skip\nu  undo\nn  next item\nb  item before\nq  quit")
+    format!(
+        "{rate}\nc TEXT  comment on your next rating\ns  skip\nu  undo\nn  next item\nb  item before\nq  quit"
+    )
 }
 
 fn range(scale: &RatingScale) -> [i64; 2] {
@@ -258,7 +299,12 @@ fn parsed(line: &str, item: &ReviewItem) -> Result<ReviewCommand, String> {
                 Ok(numbers) if numbers.len() == criteria.len() => Rating::Likert {
                     scores: criteria.into_iter().zip(numbers).collect(),
                 },
-                _ => return Err(format!("type {}, or ? for help", plural(criteria.len(), "number"))),
+                _ => {
+                    return Err(format!(
+                        "type {}, or ? for help",
+                        plural(criteria.len(), "number")
+                    ));
+                }
             }
         }
         RatingKind::Ranking => Rating::Ranking {
@@ -275,7 +321,12 @@ fn ranking(line: &str, item: &ReviewItem) -> Result<Vec<Vec<String>>, String> {
         let mut outputs = item.outputs.iter();
         let found = outputs.find(|output| output.label == label);
         let found = found.map(|output| output.digest.clone());
-        found.ok_or_else(|| format!("there is no output `{}`; type the letters, best first, or ? for help", one_line(&label)))
+        found.ok_or_else(|| {
+            format!(
+                "there is no output `{}`; type the letters, best first, or ? for help",
+                one_line(&label)
+            )
+        })
     };
     let group = |group: &str| group.split('=').map(digest).collect::<Result<Vec<_>, _>>();
     line.replace(" =", "=")

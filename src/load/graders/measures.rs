@@ -51,9 +51,13 @@ pub(super) fn check(desk: &mut SuiteDesk, graders: &[Grader], nodes: &[&Node]) -
         } else {
             node.span
         };
-        let has_people = graders.iter().any(|grader| matches!(grader.kind, GraderKind::Human { .. }));
+        let has_people = graders
+            .iter()
+            .any(|grader| matches!(grader.kind, GraderKind::Human { .. }));
         let hint = match has_people && node.get("informative").is_none() {
-            true => "a ranking by people decides only with a `pass_threshold`; or add another grader",
+            true => {
+                "a ranking by people decides only with a `pass_threshold`; or add another grader"
+            }
             false => "at least one grader must decide the verdict",
         };
         desk.push(Problem::error(Code::GraderIncomplete, span, message).hint(hint));

@@ -5,7 +5,11 @@ use crate::report::page::{ListItem, Page, PageMedium, PageView, outside};
 use crate::report::people;
 
 pub fn section(page: &mut Page, summary: &Summary, view: &PageView) {
-    let Some(of) = summary.people.as_deref().filter(|_| view.medium != PageMedium::Comment) else {
+    let Some(of) = summary
+        .people
+        .as_deref()
+        .filter(|_| view.medium != PageMedium::Comment)
+    else {
         return;
     };
     page.section("People");
@@ -13,6 +17,15 @@ pub fn section(page: &mut Page, summary: &Summary, view: &PageView) {
     let lines = lines.chain(people::agreement(of));
     page.facts(lines.map(|(label, words)| (outside(&label), outside(&words))));
     let differing = people::differing(of);
-    page.list(differing.iter().take(view.limits.notes).map(|case| ListItem::dash(outside(case))));
-    page.more(view, differing.len().saturating_sub(view.limits.notes), "case");
+    page.list(
+        differing
+            .iter()
+            .take(view.limits.notes)
+            .map(|case| ListItem::dash(outside(case))),
+    );
+    page.more(
+        view,
+        differing.len().saturating_sub(view.limits.notes),
+        "case",
+    );
 }

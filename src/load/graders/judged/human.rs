@@ -39,7 +39,10 @@ pub(in crate::load::graders) fn human(
                 ));
             }
             (RatingKind::Binary, _)
-                if scale.options.iter().any(|option| !option.value.is_boolean()) =>
+                if scale
+                    .options
+                    .iter()
+                    .any(|option| !option.value.is_boolean()) =>
             {
                 let why = "the `value` of an option of a `binary` scale is true or false";
                 faults.push((at, why.to_owned()));
