@@ -163,16 +163,17 @@ export const steps = {
     return tab.evaluate(() => globalThis.__took);
   },
 
-  /** {keys, times, of, name}: presses the keys in turn; milliseconds from each to the second frame after an attribute changed. */
+  /** {keys, times, of, name}: presses the keys in turn; milliseconds from each until the frame that has an attribute's new value is drawn. */
   effects: async (tab, { keys, times, of, name }) => {
     await tab.evaluate(([selector, attribute]) => {
       globalThis.__effects = [];
       const value = () => document.querySelector(selector)?.getAttribute(attribute) ?? null;
       addEventListener('keydown', (event) => {
         const before = value();
-        const look = () => (value() === before
-          ? requestAnimationFrame(look)
-          : requestAnimationFrame(() => globalThis.__effects.push(performance.now() - event.timeStamp)));
+        const drawn = new MessageChannel();
+        drawn.port1.onmessage = () => globalThis.__effects.push(performance.now() - event.timeStamp);
+        // A message that is sent within a frame arrives after it.
+        const look = () => (value() === before ? requestAnimationFrame(look) : drawn.port2.postMessage(null));
         requestAnimationFrame(look);
       }, { capture: true });
     }, [of, name]);
