@@ -10,7 +10,8 @@
 //!
 //! ```text
 //! cli
-//! view
+//! view  review_page
+//! review
 //! phase
 //! report  notify
 //! check
@@ -19,6 +20,7 @@
 //! grade  target
 //! graders
 //! workspace
+//! ratings
 //! isolation  input  journal  load  test_results
 //! model
 //! spec  server
@@ -50,7 +52,10 @@ mod load;
 mod model;
 mod notify;
 mod phase;
+mod ratings;
 mod report;
+mod review;
+mod review_page;
 mod run;
 mod server;
 mod spec;

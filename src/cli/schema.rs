@@ -14,6 +14,8 @@ use crate::load::{Code, published_schema};
 use crate::model::{
     CheckReport, Comparisons, Event, PhaseReportFile, PowerReport, ProblemReport, ReportFile,
 };
+use crate::ratings::RatingLine;
+use crate::review_page::api_document;
 use crate::spec::{SchemaKind, canonical, written_schema_of};
 
 pub fn schema(console: &Console, args: &SchemaArgs) -> CliResult {
@@ -72,6 +74,7 @@ fn schemas(folder: &Path) -> Vec<(PathBuf, String)> {
             ("check", written_schema_of::<CheckReport>()),
             ("problems", written_schema_of::<ProblemReport>()),
             ("journal", written_schema_of::<Event>()),
+            ("rating", written_schema_of::<RatingLine>()),
         ])
         .map(|(name, schema)| {
             (
@@ -79,6 +82,10 @@ fn schemas(folder: &Path) -> Vec<(PathBuf, String)> {
                 format!("{schema:#}\n"),
             )
         })
+        .chain([(
+            folder.join("review.openapi.json"),
+            format!("{:#}\n", api_document()),
+        )])
         .collect()
 }
 

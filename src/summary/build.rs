@@ -18,7 +18,8 @@ use super::rerun;
 use crate::model::{
     CaseResult, Comparison, ComparisonReference, Counts, Disclosure, Estimate, EvalResult, Failure,
     Figure, Gate, GateSpec, GateTallies, JudgeHealth, Metadata, ModelsUsed, Omitted, Outcome,
-    PastRate, RunStarted, RunWarning, SampleResult, ScoresSource, Shard, Summary, Totals, Trust,
+    PastRate, PeopleSummary, RunStarted, RunWarning, SampleResult, ScoresSource, Shard, Summary,
+    Totals, Trust,
 };
 
 /// A run's summary but for its gate.
@@ -36,6 +37,7 @@ pub struct UngatedSummary {
     disclosure: Option<Box<Disclosure>>,
     models: Option<ModelsUsed>,
     judges: Option<JudgeHealth>,
+    people: Option<Box<PeopleSummary>>,
     /// Beside an earlier run or accepted scores, when the run was to be compared with either.
     pub comparison: Option<Box<Comparison>>,
     history: Vec<PastRate>,
@@ -98,6 +100,7 @@ impl SummaryFold {
             models: self.calls.finish(&counted.evals),
             disclosure: disclosure(&started, &counted.evals),
             judges: counted.judges().map(|counts| self.judges.health(counts)),
+            people: self.people.finish(started.config.seed),
             shards,
             estimates,
             comparison: self.comparison(&started)?,
@@ -202,6 +205,7 @@ impl UngatedSummary {
             models: self.models,
             disclosure: self.disclosure,
             judges: self.judges,
+            people: self.people,
             fail_on: self
                 .started
                 .config
