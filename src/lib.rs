@@ -15,7 +15,7 @@
 //! check
 //! run
 //! baseline  gate  summary
-//! grade  target
+//! calibration  grade  target
 //! graders
 //! workspace
 //! isolation  input  journal  load  test_results
@@ -31,6 +31,7 @@
 )]
 
 mod baseline;
+mod calibration;
 mod check;
 #[allow(
     clippy::print_stdout,
