@@ -17,7 +17,7 @@
 //! check
 //! run
 //! baseline  gate  summary
-//! grade  target
+//! calibration  grade  target
 //! graders
 //! workspace
 //! ratings
@@ -34,6 +34,7 @@
 )]
 
 mod baseline;
+mod calibration;
 mod check;
 #[allow(
     clippy::print_stdout,

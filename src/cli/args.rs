@@ -4,6 +4,7 @@ mod accept;
 mod baseline;
 mod budget;
 mod cache;
+mod calibrate;
 mod check;
 mod ci;
 mod compare;
@@ -28,6 +29,7 @@ use crate::model::{Criticality, Difficulty, GraderType, Outcome, ReportFormat, R
 pub use self::accept::{AcceptCaseArgs, FromRunArgs};
 pub use self::baseline::*;
 pub use self::cache::*;
+pub use self::calibrate::CalibrateArgs;
 pub use self::check::{CheckArgs, CheckFormat};
 pub use self::ci::{CiArgs, CiRunArgs};
 pub use self::compare::{CompareArgs, CompareFormat, ComparedArgs};
@@ -141,6 +143,9 @@ pub enum CliCommand {
     /// Show the smallest drop that a suite can detect, and the cases and samples that a smaller one
     /// needs.
     Power(PowerArgs),
+    /// Hold judges against labels of people: what their verdicts are worth, and the pass rate that
+    /// people would give.
+    Calibrate(CalibrateArgs),
     /// Show past runs: pass rates over time, flaky and slow cases, last passes.
     History(HistoryArgs),
     /// Run the steps of a phase, or the suite of a trigger, as a gate.

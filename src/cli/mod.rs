@@ -4,6 +4,7 @@ mod accept;
 mod args;
 mod baseline;
 mod cache;
+mod calibrate;
 mod changed;
 mod check;
 mod ci;
@@ -188,6 +189,7 @@ pub fn main() -> process::ExitCode {
         CliCommand::View(args) => view::view(&console, &args),
         CliCommand::Compare(args) => compare::compare(&console, &args),
         CliCommand::Power(args) => power::power(&console, &args),
+        CliCommand::Calibrate(args) => calibrate::calibrate(&console, &args),
         CliCommand::History(args) => history::history(&console, &args),
         CliCommand::Phase(args) => phase::phase(&console, &args),
         CliCommand::Export(args) => export::export(&console, &args),

@@ -12,7 +12,8 @@ use super::{CliFailure, CliResult, reference};
 use crate::gate::ExitCode;
 use crate::load::{Code, published_schema};
 use crate::model::{
-    CheckReport, Comparisons, Event, PhaseReportFile, PowerReport, ProblemReport, ReportFile,
+    CalibrationReport, CheckReport, Comparisons, Event, PhaseReportFile, PowerReport,
+    ProblemReport, ReportFile,
 };
 use crate::ratings::RatingLine;
 use crate::review_page::api_document;
@@ -71,6 +72,10 @@ fn schemas(folder: &Path) -> Vec<(PathBuf, String)> {
             ("phase-report", written_schema_of::<PhaseReportFile>()),
             ("comparison", written_schema_of::<Comparisons>()),
             ("power", written_schema_of::<PowerReport>()),
+            (
+                "calibration-report",
+                written_schema_of::<CalibrationReport>(),
+            ),
             ("check", written_schema_of::<CheckReport>()),
             ("problems", written_schema_of::<ProblemReport>()),
             ("journal", written_schema_of::<Event>()),

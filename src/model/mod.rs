@@ -2,6 +2,7 @@
 
 mod agent;
 mod baseline;
+mod calibration;
 mod cases;
 mod check;
 mod comparison;
@@ -45,6 +46,7 @@ mod workspace;
 
 pub use agent::*;
 pub use baseline::*;
+pub use calibration::*;
 pub use cases::*;
 pub use check::*;
 pub use comparison::*;

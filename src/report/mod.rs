@@ -6,6 +6,7 @@
 
 pub mod annotations;
 mod badge;
+pub mod calibration;
 pub mod check;
 pub mod comment;
 pub mod comparison;

@@ -23,7 +23,9 @@ use super::remade::remade;
 use super::sample::{
     GradedAnswer, add_reason, fault, is_unpaid, judge, milliseconds, tear_down, unrecorded,
 };
-use super::session::{FinishedRun, RunInvocation, config, end, graders, identity, workers};
+use super::session::{
+    FinishedRun, RunInvocation, calibrations, config, end, graders, identity, workers,
+};
 use super::windows::CaseWindows;
 use super::{RunError, conclude};
 use crate::grade::{RunGraders, SampleAttempt, apply_finish, apply_latency, without_output};
@@ -109,12 +111,14 @@ pub async fn regrade(request: RegradeRequest<'_>) -> Result<FinishedRun, RunErro
     let graders = graders(&plan, helper, &models, &workers);
     let sandbox = graders.prepare(&plan).await?;
     prepare_judges(&plan, &models)?;
+    let calibrations = calibrations(&plan)?;
     let (started_at, timer) = (clock.now(), Instant::now());
     let paths = RunPaths::create(&plan.reporting.output_dir, started_at)?;
     let redactor = Redactor::new(plan.secrets.iter().cloned());
     let journal = JournalWriter::open(&paths.journal(), redactor.clone())?;
     let mut recorder = RunRecorder::new(journal, observers);
     let mut started = introduction(&plan, said, &earlier, selected.part);
+    started.config.calibrations = calibrations;
     started.run.run_id = paths.run_id.clone();
     started.run.timestamp = rfc3339(started_at);
     started.run.environment.sandbox = sandbox;

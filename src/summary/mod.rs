@@ -14,6 +14,7 @@ pub mod compare;
 mod compared_tests;
 mod composite;
 mod contents;
+mod corrected;
 #[cfg(test)]
 mod counting_tests;
 mod details;
