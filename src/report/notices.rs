@@ -4,11 +4,8 @@ use std::collections::{BTreeSet, HashSet};
 
 use crate::model::{Cause, Failure, ReuseCounts, Shard, Summary, Trust, private_cases};
 use crate::report::page::PageNotice;
-use crate::report::{commands, models};
+use crate::report::{commands, limits, models};
 use eval_base::text;
-
-/// Refused hosts and requests that a notice names.
-const DENIED: usize = 5;
 
 /// The headline of a run whose code was not isolated.
 pub const NOT_SANDBOXED: &str = "SANDBOX NOT ENFORCED";
@@ -202,16 +199,11 @@ fn denied(summary: &Summary) -> Option<PageNotice> {
     if all.is_empty() {
         return None;
     }
-    let named: Vec<&str> = all.iter().take(DENIED).map(|what| what.as_str()).collect();
-    let more = match all.len() - named.len() {
-        0 => String::new(),
-        more => format!(" and {} more", text::group_digits(more)),
-    };
     let at_least = if summary.truncated { "at least " } else { "" };
     let headline = format!(
-        "Requests of agents were refused in {at_least}{}: {}{more}",
+        "Requests of agents were refused in {at_least}{}: {}",
         text::plural(lists.len(), "sample"),
-        named.join(", ")
+        text::listed(&all, limits::REFUSED_REQUESTS, all.len(), ", ")
     );
     let how = "`network.allow` of the target lists the hosts that an agent may connect to";
     Some(PageNotice {

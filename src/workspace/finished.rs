@@ -229,7 +229,7 @@ impl FinishedWorkspace {
             Ok::<_, WorkspaceFault>(kept)
         });
         Arc::clone(kept.await?).downcast().map_err(|_| {
-            let reason = "a test command was read in two ways";
+            let reason = "internal error: the result of a test command has an unexpected type";
             WorkspaceFault::new(Cause::Harness, reason)
         })
     }
@@ -387,7 +387,7 @@ impl OpenWorkspaces {
         let rewritten = blocking(move || {
             let changed = guarded.changed();
             changed.map_err(|error| {
-                let reason = format!("whether files of tests changed can't be found out: {error}");
+                let reason = format!("cannot check whether test files changed: {error}");
                 WorkspaceFault::new(Cause::Harness, reason)
             })
         });
@@ -419,7 +419,7 @@ impl OpenWorkspaces {
         test: &WorkspaceTestJob,
     ) -> Result<TestPlace, WorkspaceFault> {
         let cannot = |why: String| {
-            let reason = format!("the workspace of the tests can't be made: {why}");
+            let reason = format!("the workspace of the tests can't be created: {why}");
             WorkspaceFault::new(Cause::Harness, reason)
         };
         let io = |error: io::Error| cannot(error.to_string());

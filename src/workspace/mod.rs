@@ -465,7 +465,7 @@ impl OpenWorkspaces {
     ) -> Result<(), WorkspaceFault> {
         let root = self.store.root.display();
         let cannot =
-            |error: io::Error| fault(format!("cannot make a workspace in {root}: {error}"));
+            |error: io::Error| fault(format!("cannot create a workspace in {root}: {error}"));
         let changed = staged.place.path().join("setup");
         self.store.folder(changed.clone()).map_err(cannot)?;
         for (at, argv) in workspace.setup.iter().enumerate() {
@@ -524,7 +524,7 @@ impl OpenWorkspaces {
         to: &Path,
     ) -> Result<(), WorkspaceFault> {
         let root = self.store.root.display();
-        let cannot = |error: io::Error| fault(format!("cannot keep a layer in {root}: {error}"));
+        let cannot = |error: io::Error| fault(format!("cannot store a layer in {root}: {error}"));
         let complete = self.store.place().map_err(cannot)?;
         for name in ["tree", "hidden", "setup"] {
             let (from, to) = (from.join(name), complete.path().join(name));
@@ -566,22 +566,24 @@ fn read_template(
     };
     let listing = list_source(&tree, &rules);
     let listing =
-        listing.map_err(|error| fault(format!("the workspace can't be made: {error}")))?;
+        listing.map_err(|error| fault(format!("the workspace can't be created: {error}")))?;
     let mut view = TemplateView::new(&tree, listing)
         .map_err(|error| fault(format!("cannot read a layer: {error}")))?;
     let mut layers = vec![tree];
     if !mode.is_copy() && !workspace.setup.is_empty() {
         let setup = layer.join("setup");
-        view = view
-            .with_layer(&setup, ATTRIBUTES)
-            .map_err(|error| fault(format!("what the setup left can't be read: {error}")))?;
+        view = view.with_layer(&setup, ATTRIBUTES).map_err(|error| {
+            fault(format!(
+                "the files that `setup` wrote can't be read: {error}"
+            ))
+        })?;
         layers.insert(0, setup);
     }
     let hidden = globs(&workspace.hidden)?;
     let listing = view.listing();
     if let Some((path, _)) = listing.entries().find(|(path, _)| hidden.fit(path)) {
         return Err(fault(format!(
-            "the setup made `{path}`, which `hidden` hides: the target would see it"
+            "`setup` wrote `{path}`, which matches `hidden`: the target would see it"
         ))
         .lasting());
     }
@@ -623,15 +625,16 @@ async fn open_sandbox(
 
 fn refusal(error: SandboxError) -> SandboxRefusal {
     SandboxRefusal {
-        reason: format!("workspaces can't be made: {error}"),
+        reason: format!("workspaces can't be created: {error}"),
         remedy: "run `eval-harness doctor`".to_owned(),
         error,
     }
 }
 
 fn no_store(error: &io::Error) -> SandboxRefusal {
-    let error =
-        SandboxError::BadRequest(format!("the folder of workspaces can't be made: {error}"));
+    let error = SandboxError::BadRequest(format!(
+        "the folder of workspaces can't be created: {error}"
+    ));
     SandboxRefusal {
         reason: error.to_string(),
         remedy: "set EVAL_HARNESS_CACHE_DIR to a folder that can be written to".to_owned(),
@@ -666,7 +669,7 @@ async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, WorkspaceFault> + Send + 'static,
 ) -> Result<T, WorkspaceFault> {
     spawn_blocking(work).await.unwrap_or_else(|error| {
-        let reason = format!("work on a workspace broke off: {error}");
+        let reason = format!("a task of a workspace was aborted: {error}");
         Err(WorkspaceFault::new(Cause::Harness, reason))
     })
 }

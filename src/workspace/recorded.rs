@@ -40,7 +40,9 @@ impl SampleWorkspace {
     pub(super) async fn lay(self, work: RecordedWork) -> Result<SampleWorkspace, WorkspaceFault> {
         blocking(move || {
             let SampleFiles::Folder { path, .. } = &self.files else {
-                return Err(fault("what was recorded needs a folder"));
+                return Err(fault(
+                    "internal error: recorded work requires a workspace in a folder",
+                ));
             };
             let path = path.clone();
             match work {

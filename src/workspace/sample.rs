@@ -133,7 +133,7 @@ impl SampleWorkspace {
         blocking(move || {
             let root = open.store.root.display();
             let cannot =
-                |error: io::Error| fault(format!("cannot make a workspace in {root}: {error}"));
+                |error: io::Error| fault(format!("cannot create a workspace in {root}: {error}"));
             let place = open.store.place().map_err(cannot)?;
             let files = match kind {
                 FolderKind::Layer => {
@@ -365,7 +365,7 @@ impl SampleWorkspace {
             return Ok((Vec::new(), files));
         }
         give(&store, self.open.store.owner)
-            .map_err(|error| format!("cannot give files to the program: {error}"))?;
+            .map_err(|error| format!("cannot pass files to the program: {error}"))?;
         let at = self.shown_at(&store, Path::new(CARRIED));
         Ok((vec![ReadOnlyBind { from: store, at }], files))
     }
@@ -427,7 +427,7 @@ impl SampleWorkspace {
         let to = self.place.path().join("written");
         blocking(move || {
             let unread = |error: &dyn std::fmt::Display| {
-                let reason = format!("what the command wrote can't be read: {error}");
+                let reason = format!("the files that the command wrote can't be read: {error}");
                 WorkspaceFault::new(Cause::Harness, reason)
             };
             let globs = globs.iter().map(|glob| path_glob(glob));
@@ -484,8 +484,7 @@ impl SampleWorkspace {
     pub async fn finish(self, exit_code: Option<i32>) -> Result<FinishedWorkspace, WorkspaceFault> {
         blocking(move || {
             let unread = |error| {
-                let reason =
-                    format!("what the target left in its workspace can't be read: {error}");
+                let reason = format!("the workspace that the target left can't be read: {error}");
                 WorkspaceFault::new(Cause::Harness, reason)
             };
             let too_much = |what: String| {

@@ -134,7 +134,7 @@ pub(super) fn stage(
     surroundings: &str,
 ) -> Result<StagedFiles, WorkspaceFault> {
     let root = store.root.display();
-    let made = |error: io::Error| fault(format!("cannot make a workspace in {root}: {error}"));
+    let made = |error: io::Error| fault(format!("cannot create a workspace in {root}: {error}"));
     let place = store.place().map_err(made)?;
     let tree = store.folder(place.path().join("tree")).map_err(made)?;
     let hidden = store.folder(place.path().join("hidden")).map_err(made)?;
@@ -154,7 +154,7 @@ pub(super) fn stage(
                 write_file(&tree, &path, &content, executable, store.owner)
             }
         };
-        put.map_err(|error| fault(format!("cannot lay `{name}` on the workspace: {error}")))?;
+        put.map_err(|error| fault(format!("cannot write `{name}` to the workspace: {error}")))?;
     }
     let hidden_globs = globs(&workspace.hidden)?;
     move_files(&tree, &hidden, &hidden_globs, store.owner)
@@ -206,7 +206,7 @@ pub(super) fn foreseen(
 }
 
 pub(super) fn list(tree: &Path) -> Result<Listing, WorkspaceFault> {
-    list_tree(tree).map_err(|error| fault(format!("the workspace can't be made: {error}")))
+    list_tree(tree).map_err(|error| fault(format!("the workspace can't be created: {error}")))
 }
 
 fn read_file(path: &Path) -> io::Result<(Vec<u8>, bool)> {

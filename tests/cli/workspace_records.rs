@@ -638,7 +638,7 @@ fn hostile_recorded_workspaces_are_errored() {
         ("elsewhere", "not inside of the recording's folder"),
         ("outside", "`out` is a link to `/etc/passwd`"),
         ("pipe", "`pipe` is a FIFO"),
-        ("up.tar", "`../escaped` leads out of the archive"),
+        ("up.tar", "`../escaped` points outside of the archive"),
         ("device.tar", "is a device or a pipe"),
         ("huge.tar", "more than 1,000,000 entries or"),
         ("text.tar", "can't be used"),

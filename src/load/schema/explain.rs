@@ -338,15 +338,15 @@ impl SchemaExplainer<'_> {
                     }
                     _ => self.right_shape(at, wanted, text),
                 };
-                (found(node), hint)
+                (describe_found(node), hint)
             }
             Some((node, NodeValue::Number(_) | NodeValue::Bool(_))) => (
-                found(node),
+                describe_found(node),
                 wanted
                     .contains("a text")
                     .then(|| "put quotes around it".to_owned()),
             ),
-            Some((node, _)) => (found(node), None),
+            Some((node, _)) => (describe_found(node), None),
         };
         self.add(
             at,
@@ -595,7 +595,7 @@ fn other_quotes(node: &Node, wanted: &str) -> Option<TextFix> {
 }
 
 /// What a value is, with the value where it is short enough to help.
-fn found(node: &Node) -> String {
+fn describe_found(node: &Node) -> String {
     match &node.value {
         NodeValue::Text(_) | NodeValue::Number(_) => {
             format!(

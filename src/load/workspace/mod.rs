@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::depends::shown;
+use super::depends::shown_path;
 use super::problem::{Code, Problem};
 use super::refs::{existing_file, existing_tree};
 use super::scope::{SuiteDesk, seconds};
@@ -315,7 +315,7 @@ fn source(
             let at = node.locate("/archive");
             let path = existing_file(desk.dir, archive, &desk.suite.fence, at);
             let path = desk.problems.take(path)?;
-            let name = shown(&desk.suite.root, &path);
+            let name = shown_path(&desk.suite.root, &path);
             Some(WorkspaceSource::Archive { name, path })
         }
         (None, None, None) => {
@@ -345,7 +345,7 @@ fn folder(desk: &mut SuiteDesk, text: &str, at: Span) -> Option<WorkspaceSource>
         );
     }
     desk.suite.fence.note_below(&path);
-    let name = shown(&desk.suite.root, &path);
+    let name = shown_path(&desk.suite.root, &path);
     Some(WorkspaceSource::Dir { name, path: real })
 }
 
@@ -487,7 +487,7 @@ fn commit(desk: &mut SuiteDesk, git: &WorkspaceGit, node: &Node) -> Option<Works
             ));
     }
     is_named.then(|| WorkspaceSource::Git {
-        name: shown(&desk.suite.root, &path),
+        name: shown_path(&desk.suite.root, &path),
         path: real,
         commit: commit.clone(),
     })
@@ -517,7 +517,7 @@ fn files(
                 let at = node.get(&path).map_or(key, |node| node.locate("/file"));
                 let found = existing_file(desk.dir, &copy.file, &desk.suite.fence, at);
                 desk.problems.take(found).map(|found| WorkspaceFile::File {
-                    name: shown(&desk.suite.root, &found),
+                    name: shown_path(&desk.suite.root, &found),
                     path: found,
                 })
             }

@@ -155,16 +155,18 @@ impl PatchedTree {
                 };
                 let Some((before, after)) = patch.ids else {
                     return Err(PatchError::of(
-                        "a binary change needs full ids in its line `index`",
+                        "a binary change requires full object ids in its `index` line",
                     ));
                 };
                 if !is(before, &old.bytes) {
                     return Err(PatchError::of(
-                        "the content differs from the one that the patch was made of",
+                        "the file differs from the one that the patch was made from",
                     ));
                 }
                 if !is(after, bytes) {
-                    return Err(PatchError::of("the new content differs from its id"));
+                    return Err(PatchError::of(
+                        "the new content does not match its object id",
+                    ));
                 }
                 bytes.clone()
             }
@@ -172,7 +174,7 @@ impl PatchedTree {
         if patch.action == FileAction::Delete {
             if !bytes.is_empty() {
                 return Err(PatchError::of(
-                    "the patch deletes the file, and does not remove all of its content",
+                    "the patch deletes the file but does not remove all of its lines",
                 ));
             }
             self.files.insert(patch.old.clone(), None);
@@ -183,12 +185,12 @@ impl PatchedTree {
         }
         self.bytes = self.bytes.saturating_add(bytes.len() as u64);
         if self.bytes > MOST_WRITTEN_BYTES {
-            return Err(PatchError::of("the patch makes more than 256 MiB"));
+            return Err(PatchError::of("the patched files exceed 256 MiB"));
         }
         let mode = patch.new_mode.unwrap_or(old.mode);
         if (mode == FileMode::Link) != (old.mode == FileMode::Link) {
             return Err(PatchError::of(
-                "a file can not become a link by a change of its mode",
+                "a change of mode can't turn a file into a link",
             ));
         }
         if mode == FileMode::Link && (bytes.is_empty() || bytes.contains(&0)) {
