@@ -222,14 +222,11 @@ fn record_of_another_benchmark_names_its_format() {
     insta::assert_snapshot!(
         format!("{}\n{}", first.message, first.hint.as_deref().unwrap_or("no hint")),
         @r"
-    r.jsonl:1: the record has no `entry_point`
+    r.jsonl:1: `test` has no class `TestCases`, so nothing would be tested
     the record has `test_list`, as those of `format: mbpp` have; set that format
     "
     );
-    let plus = loaded(
-        "  path: r.jsonl\n  format: mbpp\n",
-        &[("r.jsonl", of_mbpp)],
-    );
+    let plus = loaded("  path: r.jsonl\n  format: mbpp\n", &[("r.jsonl", of_mbpp)]);
     assert_eq!(
         errors(&plus),
         [
@@ -241,7 +238,7 @@ fn record_of_another_benchmark_names_its_format() {
 
 #[test]
 fn multipl_e_is_read_as_an_array_too() {
-    let record = r#"{"name": "HumanEval_23_strlen", "language": "lua", "prompt": "local function strlen(s)\n", "tests": "os.exit(0)", "stop_tokens": ["\n--"]}"#;
+    let record = r#"{"name": "HumanEval_23_strlen", "language": "lua", "prompt": "local function strlen(s)\n", "tests": "lu = require('luaunit')\n\nfunction test_humaneval()\nlocal candidate = strlen\n    lu.assertEquals(candidate(''), 0)\nend\n\nos.exit(lu.LuaUnit.run())", "stop_tokens": ["\n--"]}"#;
     for (name, text) in [
         ("r.jsonl", record.to_owned()),
         ("r.json", format!("[\n  {record}\n]\n")),

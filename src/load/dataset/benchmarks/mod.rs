@@ -262,7 +262,7 @@ fn other_format(row: &Value, format: Option<&str>) -> Option<String> {
         .iter()
         .find(|(_, field)| row.get(field).is_some())?;
     // MBPP+ as text has the fields of MBPP, too.
-    let is_own = format == Some(name) || (format, *name) == (Some("evalplus"), "mbpp");
+    let is_own = format == Some(*name) || (format, *name) == (Some("evalplus"), "mbpp");
     (!is_own).then(|| {
         format!("the record has `{field}`, as those of `format: {name}` have; set that format")
     })
@@ -306,12 +306,10 @@ impl CaseMaker for BenchmarkMaker<'_> {
 
     fn case(&mut self, row: Value, place: RowPlace) -> Result<Case, RowMisfit> {
         let data_hash = Fingerprint::of(&row);
-        let task = self
-            .task(&row, place.index)
-            .map_err(|message| RowMisfit {
-                hint: other_format(&row, self.recipe.format_name.as_deref()),
-                ..RowMisfit::plain(message)
-            })?;
+        let task = self.task(&row, place.index).map_err(|message| RowMisfit {
+            hint: other_format(&row, self.recipe.format_name.as_deref()),
+            ..RowMisfit::plain(message)
+        })?;
         Ok(Case {
             data_hash,
             ..self.recipe.case(task, place.line)
