@@ -36,9 +36,9 @@ use crate::graders::{
 use crate::isolation::CommandSandbox;
 use crate::isolation::{SandboxRefusal, SandboxRequest};
 use crate::model::{
-    Case, CaseGrading, CaseOutline, Cause, CodeGrader, Combine, CommandGrader, ConfiguredExecutor,
-    Executor, Grade, Grader, GraderKind, GraderType, NamedPython, Output, OutputValue, Plan,
-    SandboxDemand, SandboxState, Trust, Verdict,
+    Case, CaseOutline, Cause, CodeGrader, CommandGrader, ConfiguredExecutor, Executor, Grade,
+    Grader, GraderKind, GraderType, NamedPython, Output, OutputValue, Plan, SandboxDemand,
+    SandboxState, Trust, Verdict,
 };
 use crate::workspace::{FinishedWorkspace, RunWorkspaces};
 use eval_base::redact::Redactor;
