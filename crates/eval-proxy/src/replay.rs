@@ -306,8 +306,8 @@ impl ReplayIndex {
                     pointer: String::new(),
                     recorded: None,
                     requested: None,
-                    message: "the recording is of another prompt, or of an agent with other \
-                              arguments, files or another model"
+                    message: "the recording is of another prompt or another model, or of an agent \
+                              with other settings"
                         .to_owned(),
                 };
             }
