@@ -28,7 +28,7 @@ impl ModelOverview {
 }
 
 /// Every target's model, then every judge's, and where there are several all of them together last.
-pub fn told(models: &ModelsUsed) -> Vec<ModelOverview> {
+pub fn model_overviews(models: &ModelsUsed) -> Vec<ModelOverview> {
     let judges = models
         .judges
         .iter()

@@ -6,11 +6,8 @@ use crate::model::{
     Cause, Failure, ReuseCounts, SampleResult, Shard, Summary, Trust, private_cases,
 };
 use crate::report::page::PageNotice;
-use crate::report::{commands, figures, models};
+use crate::report::{commands, figures, limits, models};
 use eval_base::text;
-
-/// Refused hosts and requests, or models, that a notice names.
-const NAMED: usize = 5;
 
 /// The headline of a run whose code was not isolated.
 pub const NOT_SANDBOXED: &str = "SANDBOX NOT ENFORCED";
@@ -216,13 +213,11 @@ fn names_in_samples<'a>(
     if all.is_empty() {
         return None;
     }
-    let named: Vec<&str> = all.iter().take(NAMED).map(|name| name.as_str()).collect();
-    let more = match all.len() - named.len() {
-        0 => String::new(),
-        more => format!(" and {} more", text::group_digits(more)),
-    };
-    let samples = samples_at_least(summary, lists.len());
-    Some(format!("{samples}: {}{more}", named.join(", ")))
+    Some(format!(
+        "{}: {}",
+        samples_at_least(summary, lists.len()),
+        text::listed(&all, limits::NOTICE_NAMES, all.len(), ", ")
+    ))
 }
 
 fn samples_at_least(summary: &Summary, samples: usize) -> String {

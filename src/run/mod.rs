@@ -51,7 +51,7 @@ pub use session::{FinishedRun, RunInvocation, RunRequest, run};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use crate::gate::{decide, doubted, held};
+use crate::gate::{add_comparison, decide, doubted};
 use crate::grade::GradeError;
 use crate::journal::{self, JournalError, RunPaths};
 use crate::model::limits::DETAILED_SAMPLES;
@@ -121,7 +121,7 @@ pub fn conclude(fold: &SummaryFold) -> Result<Summary, SummaryError> {
         &report.shards,
     );
     if let Some(fail_on) = report.started.config.comparison.fail_on {
-        gate = held(
+        gate = add_comparison(
             gate,
             fail_on,
             report.comparison.as_deref(),

@@ -103,16 +103,16 @@ pub struct ThresholdBounds {
     pub bound: Option<IntervalBound>,
     /// Another spelling of `bound`: `value`, `ci_lower` or `ci_upper`.
     pub on: Option<Figure>,
-    /// Thresholds for the same metric of only the capability or regression evals.
+    /// Thresholds for the same metric over the evals of a type: `capability` or `regression`.
     #[serde(default)]
     pub by_type: BTreeMap<String, PartThreshold>,
-    /// Thresholds for the same metric of only the evals of a category.
+    /// Thresholds for the same metric over the evals of a category.
     #[serde(default)]
     pub by_category: BTreeMap<String, PartThreshold>,
-    /// Thresholds for the same metric of only the cases with a tag, their own or their eval's.
+    /// Thresholds for the same metric over the cases that have a tag, or whose eval has it.
     #[serde(default)]
     pub by_tag: BTreeMap<String, PartThreshold>,
-    /// Thresholds for the same metric of only the evals whose id matches a glob.
+    /// Thresholds for the same metric over the evals whose id matches a glob.
     #[serde(default)]
     pub by_eval: BTreeMap<String, PartThreshold>,
 }

@@ -119,7 +119,7 @@ pub fn join(printed: &mut Trajectory, made: &Trajectory, format: StreamFormat) -
             if let Some(call) = step.tool_calls.get_mut(at) {
                 call.mark_unsupported();
                 reasons.push(format!(
-                        "the agent printed a call of `{}` (`{}`) that its conversation with the model does not have",
+                        "the agent printed a call of `{}` (`{}`) that is not in its conversation with the model",
                         call.function_name, call.tool_call_id
                     ));
             }
@@ -447,7 +447,7 @@ mod tests {
             [
                 r#"Bash {"command":"ls"}"#,
                 r#"-Bash {"command":"pytest"}"#,
-                "the agent printed a call of `Bash` (`t2`) that its conversation with the model does not have"
+                "the agent printed a call of `Bash` (`t2`) that is not in its conversation with the model"
             ]
         );
     }
@@ -473,7 +473,7 @@ mod tests {
             [
                 r#"-web_search {"query":"a"}"#,
                 r#"+shell {"command":"rm -rf x"}"#,
-                "the agent printed a call of `web_search` (`i1`) that its conversation with the model does not have"
+                "the agent printed a call of `web_search` (`i1`) that is not in its conversation with the model"
             ]
         );
         let change = codex(&[json!({"id": "i1", "type": "file_change", "changes": []})]);

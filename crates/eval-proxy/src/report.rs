@@ -26,7 +26,7 @@ impl fmt::Display for ReachedLimit {
             ReachedLimit::OtherCalls(limit) => {
                 write!(
                     f,
-                    "the limit of {limit} calls without an answer of a model is reached"
+                    "the limit of {limit} calls that are not turns is reached"
                 )
             }
             ReachedLimit::CostUsd(limit) => write!(f, "the limit of ${limit} is reached"),
@@ -40,7 +40,7 @@ pub struct ReplayDivergence {
     /// The recorded exchange, from 0, that the request was compared with; `None` when the
     /// recording has no further one in this conversation.
     pub exchange: Option<usize>,
-    /// JSON pointer (RFC 6901) into the request's body; empty where there is nothing to compare.
+    /// JSON pointer (RFC 6901) into the request body; empty where there is nothing to compare.
     pub pointer: String,
     /// As normalised, shortened, without secrets; `None` where the value is missing.
     pub recorded: Option<String>,

@@ -77,11 +77,11 @@ pub(crate) async fn serve(
         return session.deny(
             None,
             &described(&request),
-            "this path belongs to no model API",
+            "this path is not part of a model API",
         );
     };
     let Some(route) = ApiRoute::of(api, request.method(), request.uri()) else {
-        let why = "this method and path of the API is not passed on";
+        let why = "the proxy does not forward this method and path of the API";
         return session.deny(Some(api), &described(&request), why);
     };
     if !is_authorized(request.headers(), request.uri(), &session.token) {
@@ -97,7 +97,7 @@ pub(crate) async fn serve(
         return session.deny(
             Some(api),
             &described(&request),
-            "no server is set for this API",
+            "no server is configured for this API",
         );
     }
     let reached = lock(&session.ledger).count_call();
@@ -154,19 +154,19 @@ fn parse(method: &Method, body: &Bytes) -> Result<Value, &'static str> {
         return Ok(Value::Null);
     }
     if body.len() > LONGEST_BODY || eval_base::json::is_heavier(body, HEAVIEST_BODY) {
-        return Err("the request's body is too large to be read");
+        return Err("the request body is too large to be read");
     }
     let text = std::str::from_utf8(body).unwrap_or_default();
     // Of a key that is there twice, a server may take the other one.
     match eval_base::unique_keys::from_str(text) {
         Ok(Value::Object(fields)) if fields.keys().any(|name| is_variant(name)) => {
-            Err("a field's name differs from that of the API in its case")
+            Err("the name of a field differs from the API's in upper or lower case")
         }
         Ok(value @ Value::Object(_)) => Ok(value),
         Err(error) if error.to_string().starts_with("duplicate key") => {
-            Err("the request's body has a key twice")
+            Err("the request body has a duplicate key")
         }
-        _ => Err("the request's body is not a JSON object"),
+        _ => Err("the request body is not a JSON object"),
     }
 }
 
@@ -266,7 +266,7 @@ impl ApiCall {
         let (mut turn, mut place, mut choices) = (None, None, 1);
         if let Some(protocol) = self.protocol() {
             if value.get("background").is_some_and(|value| *value != false) {
-                let why = "answers in the background cannot be counted";
+                let why = "background responses are not supported, because their tokens cannot be counted";
                 return self.session.deny(Some(self.route.api), why, why);
             }
             if let Some(why) = self.unpriced() {
@@ -324,7 +324,10 @@ impl ApiCall {
         }
         drop(value);
         let Some(upstream) = upstream else {
-            return self.refuse(StatusCode::FORBIDDEN, "no server is set for this API");
+            return self.refuse(
+                StatusCode::FORBIDDEN,
+                "no server is configured for this API",
+            );
         };
         let record = self.record(&parts, path);
         let call = PassedCall {
@@ -381,7 +384,7 @@ impl ApiCall {
         }
         let model = model.unwrap_or("without a name");
         Some(format!(
-            "the model {model} has no price, and the sample has a limit of dollars"
+            "the model {model} has no price, which the limit `cost_usd` requires"
         ))
     }
 
@@ -491,7 +494,7 @@ impl ApiCall {
         let settings = &upstream.settings;
         if settings.key.as_ref().is_some_and(|key| key.get().is_none()) {
             return Err(PassError::Settings(
-                "the key of this API is not set".to_owned(),
+                "no key is configured for this API".to_owned(),
             ));
         }
         let url = join(&settings.base_url, &self.route.path)

@@ -44,7 +44,7 @@ pub(crate) async fn grade(
                 outcome: Err(failure),
                 ..
             }) => {
-                let (_, why) = told(&failure, grader);
+                let (_, why) = cause_and_reason(&failure, grader);
                 return errored(format!("the reference can't be run: {why}"));
             }
             Err(error) => return not_run(METHOD, &error),
@@ -70,11 +70,11 @@ pub(crate) async fn grade(
                 ..
             },
         ) => {
-            let (_, why) = told(failure, grader);
+            let (_, why) = cause_and_reason(failure, grader);
             errored(why)
         }
         Err(failure) => {
-            let (cause, why) = told(failure, grader);
+            let (cause, why) = cause_and_reason(failure, grader);
             Grade::failed(GraderType::Code, METHOD, cause, why)
         }
     };
@@ -102,7 +102,7 @@ fn cell(value: &Value) -> Value {
     }
 }
 
-fn told(failure: &QueryFailure, grader: &CodeExecution) -> (Cause, String) {
+fn cause_and_reason(failure: &QueryFailure, grader: &CodeExecution) -> (Cause, String) {
     let of = |step: &QueryStep| match step {
         QueryStep::Setup => "the setup",
         QueryStep::Statements => "the SQL",
@@ -249,29 +249,29 @@ mod tests {
         let turned = table(&["n", "m"], json!([[2.5, null], [1.0, "x"]]));
         let blob = table(&["z"], json!([[{"$bytes": "00ff"}]]));
         let lines = [
-            told(test(None, false), &two, &turned),
-            told(test(None, true), &two, &turned),
-            told(test(Some(&["A", "B"]), false), &two, &turned),
-            told(test(Some(&["a", "c"]), false), &two, &turned),
-            told(test(None, false), &two, &blob),
-            told(test(None, false), &blob, &blob),
-            told(test(None, false), &table(&["z"], json!([])), &blob),
-            told(
+            cause_and_reason(test(None, false), &two, &turned),
+            cause_and_reason(test(None, true), &two, &turned),
+            cause_and_reason(test(Some(&["A", "B"]), false), &two, &turned),
+            cause_and_reason(test(Some(&["a", "c"]), false), &two, &turned),
+            cause_and_reason(test(None, false), &two, &blob),
+            cause_and_reason(test(None, false), &blob, &blob),
+            cause_and_reason(test(None, false), &table(&["z"], json!([])), &blob),
+            cause_and_reason(
                 test(None, false),
                 &table(&[], json!([])),
                 &table(&[], json!([])),
             ),
-            told(
+            cause_and_reason(
                 test(None, false),
                 &table(&["z"], json!([])),
                 &table(&[], json!([])),
             ),
-            told(
+            cause_and_reason(
                 test(None, false),
                 &table(&["z"], json!([])),
                 &table(&["z", "y"], json!([])),
             ),
-            told(
+            cause_and_reason(
                 test(None, false),
                 &table(&["z"], json!([["1"]])),
                 &table(&["z"], json!([[1]])),

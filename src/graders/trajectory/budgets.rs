@@ -193,7 +193,7 @@ fn bound(
         state: match actual {
             None => RuleState::Unknown(format!("the trajectory does not report {unit}")),
             Some(n) if stays_within(n, max) && is_lower_bound => RuleState::Unknown(format!(
-                "more {unit} may have been used than the {n} that are known"
+                "at least {n} {unit} were used, and the exact number is not known"
             )),
             Some(n) => seen.at_most(stays_within(n, max)),
         },
@@ -236,7 +236,7 @@ fn silent_call(seen: &SeenTrajectory<'_>) -> Option<RuleState> {
 
 fn silence(call: &PerformedCall<'_>, seen: &SeenTrajectory<'_>) -> RuleState {
     RuleState::Unknown(format!(
-        "it is not reported whether `{}` failed (step {})",
+        "the trajectory does not report whether `{}` failed (step {})",
         call.call.function_name,
         seen.step_of(call)
     ))

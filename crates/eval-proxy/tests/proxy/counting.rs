@@ -400,7 +400,7 @@ async fn answer_that_cannot_be_read_is_a_turn_of_unknown_usage() {
     let report = counted(RESPONSES, ask, || Script::json(200, json!({}))).await;
     assert_eq!(
         report.denied,
-        ["answers in the background cannot be counted"]
+        ["background responses are not supported, because their tokens cannot be counted"]
     );
     assert_eq!(report.turns, 0);
 }
