@@ -14,10 +14,10 @@ pub const COMPARED: usize = 300;
 /// Replies of one vote, and bytes of each.
 pub const REPLIES: usize = 3;
 pub const REPLY: usize = 2_000;
-/// Names in a sentence: of cases and probes of a check, of refused requests of agents, and of cases
-/// that passed although a sample failed.
+/// Names in a sentence: of cases and probes of a check, of refused requests or models of agents, and
+/// of cases that passed although a sample failed.
 pub const CHECK_NAMES: usize = 4;
-pub const REFUSED_REQUESTS: usize = 5;
+pub const NOTICE_NAMES: usize = 5;
 pub const TOLERATED_CASES: usize = 5;
 /// Evals and cases of a page that puts several targets side by side.
 pub const SIDES_ROWS: usize = 200;

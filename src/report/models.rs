@@ -238,7 +238,7 @@ fn remarks(used: &ModelUsed) -> Vec<String> {
     if used.lower_bounds > 0 {
         all.push(format!(
             "the usage of {} is known only in part",
-            plural(used.lower_bounds, "call")
+            plural(used.lower_bounds, "sample")
         ));
     }
     if used.cut > 0 {

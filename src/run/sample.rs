@@ -547,6 +547,10 @@ async fn ask(
 /// Tries of a model after the first. All but an answer's own are among the faults; of an answer
 /// that could not be used the requests tell.
 fn tries_again(call: &ModelCall, is_told: bool) -> u32 {
+    if call.agent.is_some() {
+        // It repeats its calls itself.
+        return 0;
+    }
     let faults = call
         .faults
         .values()

@@ -269,7 +269,11 @@ pub(super) fn sample_result(sample: &SampleFinished, last: &Attempt) -> SampleRe
     let mut call = last.call.clone();
     if let Some(call) = &mut call {
         // The usage is that of all attempts.
-        call.usage_is_lower_bound = sample.attempts.iter().any(Attempt::has_lower_bound);
+        let calls = sample
+            .attempts
+            .iter()
+            .map(|attempt| attempt.call.as_deref());
+        call.usage_is_lower_bound = calls.into_iter().any(ModelCall::has_lower_bound);
     }
     SampleResult {
         index: sample.sample,
@@ -414,7 +418,10 @@ pub(super) fn untold(sample: &SampleFinished) -> [bool; 2] {
         .iter()
         .filter(|a| a.output.is_some() || a.stored.is_some());
     outputs.fold([false; 2], |[untold, unpriced], attempt| {
-        let (usage, in_part) = (attempt.usage(), attempt.has_lower_bound());
+        let (usage, in_part) = (
+            attempt.usage(),
+            ModelCall::has_lower_bound(attempt.call.as_deref()),
+        );
         [
             untold || usage.is_none() || in_part,
             unpriced || usage.is_none_or(|usage| usage.cost_usd.is_none()) || in_part,

@@ -306,8 +306,7 @@ impl ReplayIndex {
                     pointer: String::new(),
                     recorded: None,
                     requested: None,
-                    message: "the recording was made with a different prompt, model, arguments \
-                              or files"
+                    message: "the recording was made with a different prompt, model or settings of the agent"
                         .to_owned(),
                 };
             }

@@ -113,7 +113,9 @@ pub struct SessionReport {
     /// Requests to model APIs that were passed on or answered from the recording, also failed ones,
     /// lists of models and counts of tokens.
     pub calls: u64,
-    /// Answers of models.
+    /// Requests that left for a server; none in a replay.
+    pub sent: u64,
+    /// Answered calls of models, each one turn, however many choices its answer has.
     pub turns: u64,
     /// Sum over the answers that report it. In a replay: of the recorded answers, which cost
     /// nothing now.

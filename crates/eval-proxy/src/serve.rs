@@ -185,14 +185,14 @@ fn is_variant(name: &str) -> bool {
     !read.contains(&name) && read.contains(&name.to_ascii_lowercase().as_str())
 }
 
-/// About what a call takes at most. Fields of other APIs are not read, and the largest counts of
-/// fields that say the same.
-fn most_tokens(protocol: ApiProtocol, value: &Value, bytes: usize) -> TokenCounts {
+/// About what a call takes at most, and how many choices its answer has. Fields of other APIs are not
+/// read, and the largest counts of fields that say the same.
+fn most_tokens(protocol: ApiProtocol, value: &Value, bytes: usize) -> (TokenCounts, u64) {
     let largest = |value: &Value, names: &[&str]| {
         let numbers = names.iter().filter_map(|name| value.get(name)?.as_u64());
         numbers.max()
     };
-    let (output, answers) = match protocol {
+    let (output, choices) = match protocol {
         ApiProtocol::AnthropicMessages => (largest(value, &["max_tokens"]), None),
         ApiProtocol::OpenaiChat => (
             largest(value, &["max_tokens", "max_completion_tokens"]),
@@ -212,13 +212,13 @@ fn most_tokens(protocol: ApiProtocol, value: &Value, bytes: usize) -> TokenCount
             )
         }
     };
-    TokenCounts {
+    let choices = choices.unwrap_or(1).max(1);
+    let most = TokenCounts {
         input: about_tokens(bytes),
-        output: output
-            .unwrap_or(LONG_ANSWER)
-            .saturating_mul(answers.unwrap_or(1).max(1)),
+        output: output.unwrap_or(LONG_ANSWER).saturating_mul(choices),
         ..TokenCounts::default()
-    }
+    };
+    (most, choices)
 }
 
 /// A call that is let in.
@@ -238,6 +238,8 @@ struct PassedCall {
     turn: Option<OpenTurn>,
     /// Of a call that is no turn.
     place: Option<OwnedSemaphorePermit>,
+    /// That the answer has.
+    choices: u64,
     with_usage: Option<Bytes>,
 }
 
@@ -261,7 +263,7 @@ impl ApiCall {
     ) -> Response<ReplyBody> {
         let named = value.get("model").and_then(Value::as_str);
         self.model = self.route.model.clone().or(named.map(str::to_owned));
-        let (mut turn, mut place) = (None, None);
+        let (mut turn, mut place, mut choices) = (None, None, 1);
         if let Some(protocol) = self.protocol() {
             if value.get("background").is_some_and(|value| *value != false) {
                 let why = "background responses are not supported, because their tokens cannot be counted";
@@ -270,7 +272,8 @@ impl ApiCall {
             if let Some(why) = self.unpriced() {
                 return self.session.deny(Some(self.route.api), &why, &why);
             }
-            let most = most_tokens(protocol, &value, self.body.len());
+            let most;
+            (most, choices) = most_tokens(protocol, &value, self.body.len());
             match self.begin_turn(most).await {
                 Ok(begun) => turn = Some(begun),
                 Err(response) => return response,
@@ -333,6 +336,7 @@ impl ApiCall {
             record,
             turn,
             place,
+            choices,
             with_usage,
         };
         let (mut sender, answer) = oneshot::channel();
@@ -417,6 +421,7 @@ impl ApiCall {
             record,
             turn,
             place,
+            choices,
             with_usage,
         } = call;
         let upstream = &*upstream;
@@ -469,6 +474,7 @@ impl ApiCall {
             record,
             place,
             protocol: self.protocol(),
+            choices,
             began,
             hides_usage,
         };
@@ -505,6 +511,7 @@ impl ApiCall {
             redirects: 0,
         };
         let clients = self.session.clients();
+        lock(&self.session.ledger).add_sent();
         let opened = clients.open(&upstream.client, &request).await;
         opened.map_err(PassError::Net)
     }
@@ -598,7 +605,7 @@ mod tests {
 
     #[test]
     fn fields_of_other_apis_do_not_lower_what_a_call_takes_at_most() {
-        let output = |protocol, value| most_tokens(protocol, &value, 4).output;
+        let output = |protocol, value| most_tokens(protocol, &value, 4).0.output;
         let chat = ApiProtocol::OpenaiChat;
         for foreign in ["generationConfig", "generation_config"] {
             let mut body = json!({"max_completion_tokens": 100_000, "max_tokens": 1, "n": 2});

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::TrajectoryRules;
 use super::rules::{RuleFinding, RuleState, SeenTrajectory};
 use crate::model::{Grade, USAGE_IS_LOWER_BOUND};
-use eval_agents::trajectory::{PerformedCall, Trajectory};
+use eval_agents::trajectory::{PerformedCall, REPLAYED, Trajectory};
 use eval_base::text::plural;
 use eval_stats::stays_within;
 
@@ -206,8 +206,12 @@ fn tokens(trajectory: &Trajectory) -> Option<u64> {
     totals.prompt_tokens?.checked_add(totals.completion_tokens?)
 }
 
-/// From the first step to the last, where both have times.
+/// From the first step to the last, where both have times. A replay does not take that of the model.
 fn duration(trajectory: &Trajectory) -> Option<f64> {
+    let extra = trajectory.extra.as_ref();
+    if extra.is_some_and(|extra| extra.contains_key(REPLAYED)) {
+        return None;
+    }
     let mut own = trajectory.steps.iter().filter(|step| !step.is_copied());
     let first = own.next()?;
     let last = own.next_back().unwrap_or(first).time()?;

@@ -196,12 +196,8 @@ impl MethodSettings for TrajectorySpec {
         "skill_not_used",
     ];
 
-    fn resolve(
-        &self,
-        desk: &mut SuiteDesk,
-        node: &Node,
-        _case: CaseExpectation,
-    ) -> ResolvedGraders {
+    fn resolve(&self, desk: &mut SuiteDesk, node: &Node, case: CaseExpectation) -> ResolvedGraders {
+        case.warn_without_trajectory(desk, "trajectory", node.span);
         let mut place = SettingPlace { desk, node };
         let rules = TrajectoryRules {
             used: place.counts("used", &self.used, |_| 1)?,

@@ -1,5 +1,7 @@
 //! What becomes of each rule, and the grade of all of them.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value, json};
 
 use super::{METHOD, TrajectoryRules};
@@ -120,25 +122,25 @@ impl<'t> SeenTrajectory<'t> {
 /// Brings calls of several conversations into the order of their times. Without times, or with calls
 /// that only the conversation with the model has, it is not known.
 fn sort_by_time(trajectory: &Trajectory, calls: &mut [PerformedCall<'_>]) -> Option<String> {
-    let refers = |id: &str| {
-        let steps = trajectory
-            .subagent_trajectories
-            .iter()
-            .flat_map(|one| &one.steps);
-        let results = trajectory
-            .steps
-            .iter()
-            .chain(steps)
-            .flat_map(|step| step.results());
-        let mut references = results.flat_map(|result| &result.subagent_trajectory_ref);
-        references.any(|one| one.trajectory_id.as_deref() == Some(id))
-    };
+    let steps = trajectory
+        .subagent_trajectories
+        .iter()
+        .flat_map(|one| &one.steps);
+    let results = trajectory
+        .steps
+        .iter()
+        .chain(steps)
+        .flat_map(|step| step.results());
+    let references = results.flat_map(|result| &result.subagent_trajectory_ref);
+    let referred: HashSet<&str> = references
+        .filter_map(|one| one.trajectory_id.as_deref())
+        .collect();
     // The place of a subagent is that of the call that started it.
     let is_apart = |made: &PerformedCall<'_>| {
         made.step.is_unprinted()
-            || made
-                .trajectory_id
-                .is_some_and(|id| trajectory.trajectory_id.as_deref() != Some(id) && !refers(id))
+            || made.trajectory_id.is_some_and(|id| {
+                trajectory.trajectory_id.as_deref() != Some(id) && !referred.contains(id)
+            })
     };
     if calls.len() < 2 || !calls.iter().any(is_apart) {
         return None;

@@ -1026,4 +1026,19 @@ vec![
             "3:54 unknown-value: `docker` is not a valid value of `isolation`: expected one of `sandbox`, `workspace`, `none`",
         ],
     },
+    Broken {
+        name: "suite.yaml",
+        text: "eval_suite:\n  name: s\n  target: {type: echo}\n  evals:\n    - {id: a, input: x, grader: {type: code, config: {method: trajectory, used: [Bash]}}}\n    - {id: b, input: x, grader: {type: model, config: {model: 'openai:m', rubric: r, show: [trajectory]}}}\n",
+        said: &[
+            "5:54 warning suspicious-value: `trajectory` needs a trajectory, but a target of type `echo` has none, so every grade is errored | use a target of type `agent`, or recorded outputs with a `trajectory`",
+            "6:93 warning suspicious-value: `show` needs a trajectory, but a target of type `echo` has none, so every grade is errored | use a target of type `agent`, or recorded outputs with a `trajectory`",
+        ],
+    },
+    Broken {
+        name: "suite.yaml",
+        text: "eval_suite:\n  name: s\n  target: {type: agent, agent: command, command: [cat], timeout_seconds: 5}\n  evals: [{$ref: other.yaml}]\n",
+        said: &[
+            "3:57 unknown-key: unknown key `timeout_seconds` | the time limit of an agent is `limits: {wall_seconds: SECONDS}`",
+        ],
+    },
 ]

@@ -460,7 +460,7 @@ async fn recording_of_another_task_answers_nothing() {
         shown.push_str(&format!("{}\n", divergence.message));
     }
     insta::assert_snapshot!(shown, @r#"
-    the recording was made with a different prompt, model, arguments or files
+    the recording was made with a different prompt, model or settings of the agent
     the agent's request differs from recorded exchange 0 at `/system`: recorded "You are an agent. Today's date: 2026-11-20. Session 0b9d1f3e-1111-4222-8333-123456789000", requested "You are an agent. Today's date: 2026-11-29. Session 0b9d1f3e-1111-4222-8333-123456789000"
     the agent's request differs from recorded exchange 0 at `/messages/0/content`: recorded "one: fix the bug in <workspace>/src", requested "six: fix the bug in <workspace>/src"
     "#);

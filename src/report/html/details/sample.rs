@@ -243,7 +243,7 @@ pub fn facts_of_sample(sample: &SampleResult, limit: usize) -> Vec<LabelledFact<
         );
     }
     if let Some(usage) = &sample.usage {
-        let bound = if sample.has_lower_bound() {
+        let bound = if ModelCall::has_lower_bound(sample.call.as_deref()) {
             "at least "
         } else {
             ""
@@ -281,14 +281,28 @@ pub fn call_facts(call: &ModelCall, limit: usize) -> Vec<(&'static str, String)>
         .as_deref()
         .map(|at| format!(", first answered {}", shown::name(at, limit)));
     let at = at.unwrap_or_default();
-    facts.push((
-        "Answer",
-        match call.source {
-            AnswerSource::Network => "from the API".to_owned(),
-            AnswerSource::Cache => format!("from the cache{at}"),
-            AnswerSource::Recording => format!("from a recording{at}"),
-        },
-    ));
+    let source = match call.source {
+        AnswerSource::Network => "from the API".to_owned(),
+        AnswerSource::Cache => format!("from the cache{at}"),
+        AnswerSource::Recording => format!("from a recording{at}"),
+    };
+    match call.agent.as_deref() {
+        None => facts.push(("Answer", source)),
+        Some(agent) => {
+            facts.push(("Answers", format!("{} {source}", number(agent.answers))));
+            if !agent.models.is_empty() {
+                let names = agent.models.iter().take(limits::ENTRIES);
+                let names: Vec<_> = names.map(|name| shown::name(name, limit)).collect();
+                facts.push(("Other models", names.join(", ")));
+            }
+            if agent.not_requested > 0 {
+                facts.push((
+                    "Not requested of the recording",
+                    number(agent.not_requested),
+                ));
+            }
+        }
+    }
     if call.requests > 1 || !call.faults.is_empty() {
         let faults = call.faults.iter().take(limits::ENTRIES);
         let faults: Vec<String> = faults
