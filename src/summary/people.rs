@@ -52,7 +52,6 @@ impl PeopleFold {
             let Some(review) = grade.review.as_deref() else {
                 continue;
             };
-            let name = grade.grader.clone().unwrap_or_else(|| grade.method.clone());
             let place = (
                 sample.eval.clone(),
                 sample.case.clone(),
