@@ -197,12 +197,13 @@ impl ReviewSession {
         let (item, question) = self.at(index)?;
         let samples = self.outputs(question)?;
         let first = samples.first().ok_or_else(|| self.gone(question))?;
-        let grade = first
-            .attempt()?
-            .verdict
-            .grades
-            .iter()
-            .find(|grade| shown_name(grade) == question.grader);
+        let rubric = &question.digests.rubric;
+        let mut grades = first.attempt()?.verdict.grades.iter();
+        let grade = grades.find(|grade| match (&grade.review, &grade.judged) {
+            (Some(review), _) => review.digests.rubric == *rubric,
+            (None, Some(_)) => shown_name(grade) == question.grader,
+            (None, None) => false,
+        });
         let review = grade.and_then(|grade| grade.review.as_deref());
         let judged = grade.and_then(|grade| grade.judged.as_deref());
         let blind = self.options.blind.unwrap_or(question.policy.blind);
@@ -269,10 +270,10 @@ impl ReviewSession {
                 .collect(),
             false => Vec::new(),
         };
-        let seconds = if seconds.is_finite() {
-            seconds.max(0.0)
-        } else {
-            0.0
+        // To the millisecond.
+        let seconds = match seconds.is_finite() {
+            true => (seconds.max(0.0) * 1e3).round() / 1e3,
+            false => 0.0,
         };
         let limit = question.policy.time_limit_minutes;
         let over_time = limit.is_some_and(|minutes| seconds > minutes * 60.0);

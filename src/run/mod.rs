@@ -26,6 +26,7 @@ mod recorder;
 mod recordings;
 mod refused;
 mod regrade;
+mod remade;
 mod remaining;
 mod reuse;
 mod sample;

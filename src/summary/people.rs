@@ -57,7 +57,7 @@ impl PeopleFold {
                 sample.eval.clone(),
                 sample.case.clone(),
                 sample.sample,
-                name,
+                review.grader.clone(),
             );
             let decides = !review.policy.is_ranking();
             let of = PeopleGrade {
