@@ -583,7 +583,8 @@ pub(super) fn finish(
     case.difficulty = spec.difficulty;
     case.expected = expected.and_then(|e| e.values().into_iter().next());
     if case.workspace.is_some() {
-        let work = workspace::solution(desk, node)?;
+        let is_judged_alone = case.grading.is_of_workspace();
+        let work = workspace::solution(desk, node, is_judged_alone)?;
         case.solution_work = work.map(Arc::new);
     }
     case.solution = spec.solution.map(|value| match value {

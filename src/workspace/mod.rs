@@ -40,6 +40,7 @@ use template::{LayerKey, StagedFiles, WorkspaceTemplate, fault, foreseen, globs,
 pub use agent::{AgentFolders, AgentPort};
 pub use finished::{BESIDE, FinishedWorkspace, WorkspaceTestJob, WorkspaceTestRun};
 pub(crate) use guarded::CODE_ENDINGS;
+pub use record::CHANGES_FILE;
 pub use recorded::RecordedWork;
 pub(crate) use sample::CarriedFiles;
 pub use sample::{PrivateFile, SampleWorkspace, WorkspaceProgram, WrittenFiles};
@@ -241,7 +242,7 @@ impl RunWorkspaces {
         work: RecordedWork,
     ) -> Result<FinishedWorkspace, WorkspaceFault> {
         let (open, template) = self.template(workspace).await?;
-        let kind = work.folder_kind();
+        let kind = work.folder_kind(&open.mode);
         let sample = SampleWorkspace::new(open, template, Arc::clone(workspace), kind).await?;
         sample.lay(work).await?.finish(None).await
     }
@@ -399,8 +400,7 @@ impl OpenWorkspaces {
                 let (open, definition) = (Arc::clone(self), Arc::clone(workspace));
                 let made = blocking(move || {
                     let layer = open.store.layer(&staged.layer.name);
-                    open.keep_layer(&definition, staged.place.path(), &layer)?;
-                    read_template(&layer, &definition, &open.mode)
+                    open.keep_layer(&definition, staged.place.path(), &layer)
                 });
                 (made.await?, used)
             }
@@ -447,12 +447,11 @@ impl OpenWorkspaces {
     fn stored(&self, key: &LayerKey, workspace: &CaseWorkspace) -> Option<WorkspaceTemplate> {
         let layer = self.store.layer(&key.name);
         let template = read_template(&layer, workspace, &self.mode).ok()?;
-        let of = |folder: &Path| Some(list(folder).ok()?.digest());
         let [shown, hidden] = key.digests;
         // In place, a setup changes the files.
         let is_before = !self.mode.is_copy() || workspace.setup.is_empty();
-        let is_right = (!is_before || of(&layer.join("tree"))? == shown)
-            && of(&template.hidden)? == hidden
+        let is_right = (!is_before || template.files_digest == shown)
+            && template.hidden_digest == eval_base::text::hex(&hidden)
             && fs::read_to_string(layer.join(DIGEST)).ok()? == template.digest;
         is_right.then_some(template)
     }
@@ -516,13 +515,14 @@ impl OpenWorkspaces {
         Err(fault(format!("{what} {}{said}", ran.result.ending)).lasting())
     }
 
-    /// Moves a complete layer to its place, where another process may have put the same one.
+    /// Moves a complete layer to its place, where another process may have put the same one; the
+    /// template.
     fn keep_layer(
         &self,
         workspace: &CaseWorkspace,
         from: &Path,
         to: &Path,
-    ) -> Result<(), WorkspaceFault> {
+    ) -> Result<WorkspaceTemplate, WorkspaceFault> {
         let root = self.store.root.display();
         let cannot = |error: io::Error| fault(format!("cannot store a layer in {root}: {error}"));
         let complete = self.store.place().map_err(cannot)?;
@@ -533,10 +533,13 @@ impl OpenWorkspaces {
             }
         }
         let made = read_template(complete.path(), workspace, &self.mode)?;
-        fs::write(complete.path().join(DIGEST), made.digest).map_err(cannot)?;
+        fs::write(complete.path().join(DIGEST), &made.digest).map_err(cannot)?;
         match fs::rename(complete.path(), to) {
-            Err(_) if to.exists() => Ok(()),
-            result => result.map_err(cannot),
+            Err(_) if to.exists() => read_template(to, workspace, &self.mode),
+            // What was read is open, so that it need not be read again.
+            result => result
+                .map_err(cannot)
+                .map(|()| made.moved(complete.path(), to)),
         }
     }
 }
@@ -567,6 +570,7 @@ fn read_template(
     let listing = list_source(&tree, &rules);
     let listing =
         listing.map_err(|error| fault(format!("the workspace can't be created: {error}")))?;
+    let files_digest = listing.digest();
     let mut view = TemplateView::new(&tree, listing)
         .map_err(|error| fault(format!("cannot read a layer: {error}")))?;
     let mut layers = vec![tree];
@@ -595,9 +599,11 @@ fn read_template(
         files: [files_of(&listing), files_of(&hidden_listing)],
         hidden_digest: eval_base::text::hex(&hidden_listing.digest()),
         hidden,
+        files_digest,
         digest: eval_base::text::hex(&listing.digest()),
         view,
         kept_globs: globs(&kept)?,
+        watched: Mutex::default(),
         _used: None,
     })
 }

@@ -487,22 +487,16 @@ impl SampleWorkspace {
                 let reason = format!("the workspace that the target left can't be read: {error}");
                 WorkspaceFault::new(Cause::Harness, reason)
             };
-            let too_much = |what: String| {
-                let reason = format!("the target left {what} in its workspace");
-                WorkspaceFault::new(Cause::OutputLimit, reason)
-            };
             let (changes, diff, protected, left, is_in_diff) = {
                 let edits = WorkspaceEdits::read(&self.template.view, &self.files.view());
                 let edits = edits.map_err(unread)?;
                 if edits.unread().is_some() {
-                    return Err(too_much(
-                        "more files, or deeper folders, than can be read".into(),
-                    ));
+                    return Err(too_many_files());
                 }
                 // Also those that take no room, since they would where they are copied.
                 let most = self.definition.limits.disk_mb;
                 if edits.bytes() >> 20 > most {
-                    return Err(too_much(format!(
+                    return Err(too_much(&format!(
                         "files of more than {most} MB (`disk_mb`)"
                     )));
                 }
@@ -557,6 +551,15 @@ impl SampleWorkspace {
         })
         .await
     }
+}
+
+fn too_much(what: &str) -> WorkspaceFault {
+    let reason = format!("the target left {what} in its workspace");
+    WorkspaceFault::new(Cause::OutputLimit, reason)
+}
+
+pub(super) fn too_many_files() -> WorkspaceFault {
+    too_much("more files, or deeper folders, than can be read")
 }
 
 /// The diff, if it is short enough to be recorded; else whole sections of its beginning.
