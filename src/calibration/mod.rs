@@ -83,11 +83,7 @@ impl JudgedOutput {
 
     /// The mean score of people.
     fn people_score(&self) -> Option<f64> {
-        let scores: Vec<f64> = self
-            .labels
-            .iter()
-            .filter_map(|label| label.score)
-            .collect();
+        let scores: Vec<f64> = self.labels.iter().filter_map(|label| label.score).collect();
         eval_stats::mean(&scores).ok()
     }
 }

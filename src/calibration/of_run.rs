@@ -190,7 +190,11 @@ pub fn join(judges: &mut [JudgedOutputs], file: &LabelsFile) -> Vec<String> {
             unknown.insert(&labelled.judge);
             continue;
         }
-        for item in labelled.outputs.iter().filter(|item| !item.labels.is_empty()) {
+        for item in labelled
+            .outputs
+            .iter()
+            .filter(|item| !item.labels.is_empty())
+        {
             let mut found: Vec<&mut JudgedOutput> = judges
                 .iter_mut()
                 .filter(|judge| !is_named || judge.judge == labelled.judge)
@@ -214,7 +218,10 @@ pub fn join(judges: &mut [JudgedOutputs], file: &LabelsFile) -> Vec<String> {
     let mut notes = Vec::new();
     for (count, why) in [
         (unmatched, "of no judged output of the run"),
-        (ambiguous, "whose case is in several evals; add a column `eval`"),
+        (
+            ambiguous,
+            "whose case is in several evals; add a column `eval`",
+        ),
     ] {
         if count > 0 {
             notes.push(format!("{} {why}", plural(count, "label")));

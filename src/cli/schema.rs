@@ -12,7 +12,8 @@ use super::{CliFailure, CliResult, reference};
 use crate::gate::ExitCode;
 use crate::load::{Code, published_schema};
 use crate::model::{
-    CalibrationReport, CheckReport, Comparisons, Event, PhaseReportFile, PowerReport, ProblemReport, ReportFile,
+    CalibrationReport, CheckReport, Comparisons, Event, PhaseReportFile, PowerReport,
+    ProblemReport, ReportFile,
 };
 use crate::spec::{SchemaKind, canonical, written_schema_of};
 

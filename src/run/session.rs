@@ -31,9 +31,9 @@ use crate::grade::{GradersConfig, RunGraders};
 use crate::journal::{JournalWriter, RunPaths};
 use crate::load::files_changed_since_load;
 use crate::model::{
-    CalibrationFile, CaseProfile, Cause, ComparisonConfig, Environment, Event, GitState, JOURNAL_VERSION, MONTH_TAG,
-    Metric, MetricName, PartSelector, Plan, RELEASED_TAG, RunConfig, RunFinished, RunIdentity,
-    RunStarted, Summary, cutoff_parts,
+    CalibrationFile, CaseProfile, Cause, ComparisonConfig, Environment, Event, GitState,
+    JOURNAL_VERSION, MONTH_TAG, Metric, MetricName, PartSelector, Plan, RELEASED_TAG, RunConfig,
+    RunFinished, RunIdentity, RunStarted, Summary, cutoff_parts,
 };
 use eval_base::clock::{Clock, rfc3339};
 use eval_base::redact::Redactor;

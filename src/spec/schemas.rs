@@ -4,8 +4,8 @@ use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::Recursiv
 use serde_json::Value;
 
 use super::{
-    BaselineFile, CalibrationFile, DefaultsFile, EvalShape, ExecutorsFile, GradersFile, PhaseFile, PricesFile,
-    RecordedLine, ScoreBaselineFile, SuiteFile, ThresholdsFile, TriggerFile,
+    BaselineFile, CalibrationFile, DefaultsFile, EvalShape, ExecutorsFile, GradersFile, PhaseFile,
+    PricesFile, RecordedLine, ScoreBaselineFile, SuiteFile, ThresholdsFile, TriggerFile,
 };
 
 /// A kind of file that people write.

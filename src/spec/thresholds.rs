@@ -123,7 +123,12 @@ pub struct ThresholdBounds {
 impl ThresholdBounds {
     /// Whether parts of the run have their own thresholds.
     pub fn has_parts(&self) -> bool {
-        let parts = [&self.by_type, &self.by_category, &self.by_tag, &self.by_eval];
+        let parts = [
+            &self.by_type,
+            &self.by_category,
+            &self.by_tag,
+            &self.by_eval,
+        ];
         parts.into_iter().any(|parts| !parts.is_empty())
     }
 }

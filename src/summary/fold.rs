@@ -18,8 +18,8 @@ use super::repeated::RepeatedOutputs;
 use super::sessions::FoldedSessions;
 use crate::model::limits;
 use crate::model::{
-    CalibrationFile, CasesPlanned, EvalPlanned, Event, InputShown, Outcome, ReuseCounts, RunStarted,
-    RunWarning, SampleFinished, SampleResult, SampleSkipped, private_case_id,
+    CalibrationFile, CasesPlanned, EvalPlanned, Event, InputShown, Outcome, ReuseCounts,
+    RunStarted, RunWarning, SampleFinished, SampleResult, SampleSkipped, private_case_id,
 };
 
 /// What is known of a run so far.
