@@ -125,9 +125,9 @@ mod tests {
         };
         CalibrationFile {
             format_version: CALIBRATION_VERSION,
-            judge: "tone: kind".to_owned(),
-            fingerprint: "0123456789abcdef0123456789abcdef".to_owned(),
-            models: vec!["openai:judge".to_owned()],
+            judge: "tone".to_owned(),
+            fingerprint: "f123456789abcdef0123456789abcdef".to_owned(),
+            models: vec!["judge".to_owned()],
             votes: 3,
             calibrated_at: "2026-03-04T05:06:07.000Z".to_owned(),
             labels: LabelOrigin {
@@ -155,12 +155,12 @@ mod tests {
         insta::assert_snapshot!(text, @r"
         # Written by `eval-harness calibrate`. Commit it; another judge needs another calibration.
         format_version: 1
-        judge: 'tone: kind'
-        fingerprint: 0123456789abcdef0123456789abcdef
+        judge: tone
+        fingerprint: f123456789abcdef0123456789abcdef
         models:
-          - openai:judge
+          - judge
         votes: 3
-        calibrated_at: '2026-03-04T05:06:07.000Z'
+        calibrated_at: 2026-03-04T05:06:07.000Z
         labels:
           draw: random
           judged: 200
@@ -213,12 +213,7 @@ mod tests {
             ),
             ("votes: 3", "votes: 0", "x:7:", ""),
             ("draw: random", "draw: rnadom", "x:10:", ""),
-            (
-                "judge: 'tone: kind'",
-                "<<<<<<< HEAD",
-                "x:3:",
-                "conflict markers",
-            ),
+            ("judge: tone", "<<<<<<< HEAD", "x:3:", "conflict markers"),
         ] {
             let wrong = text.replacen(from, to, 1);
             assert_ne!(wrong, text, "{from}");
