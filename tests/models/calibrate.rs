@@ -85,11 +85,6 @@ fn labels(n: usize, has_verdicts: bool) -> String {
     text
 }
 
-fn stable(text: &str) -> String {
-    let run = regex::Regex::new(r"eval-\d{8}-\d{6}").expect("a pattern");
-    run.replace_all(text, "eval-RUN").into_owned()
-}
-
 #[test]
 fn file_of_verdicts_and_labels_makes_a_page_and_no_calibration() {
     let project = Project::new();
@@ -103,8 +98,18 @@ fn file_of_verdicts_and_labels_makes_a_page_and_no_calibration() {
         );
         call.stdout
     };
-    insta::assert_snapshot!("calibrate_terminal", page("human"));
-    insta::assert_snapshot!("calibrate_markdown", page("markdown"));
+    let human = page("human");
+    for words in [
+        "60 outputs judged",
+        "60 labelled, a random draw",
+        "people would pass 63.3 %",
+        "Where the judge and people differ",
+    ] {
+        assert!(human.contains(words), "{words}: {human}");
+    }
+    let markdown = page("markdown");
+    assert!(markdown.contains("| judge passes | 36 | 4 |"), "{markdown}");
+    assert!(markdown.contains("| judge fails | 2 | 18 |"), "{markdown}");
     let report: Value = serde_json::from_str(&page("json")).expect("JSON");
     let judge = &report["judges"][0];
     assert_eq!(
@@ -156,14 +161,16 @@ fn labels_of_a_run_calibrate_its_judge_and_another_rubric_is_another_judge() {
         let line = text.lines().find(|line| line.starts_with("fingerprint: "));
         line.expect("a fingerprint").to_owned()
     };
-    let scrubbed: String = stable(&first)
-        .lines()
-        .filter(|line| !line.starts_with("fingerprint: ") && !line.starts_with("calibrated_at: "))
-        .map(|line| format!("{line}\n"))
-        .collect();
-    insta::assert_snapshot!("calibration_file", scrubbed);
-    let validated = project.call(&["validate", "judges/tone.yaml"]).expect(0);
-    assert!(validated.stdout.contains("1 file"), "{}", validated.stdout);
+    for line in [
+        "judge: tone",
+        "  draw: random",
+        "  judged: 60",
+        "  judged_passed: 40",
+        "  - count: 36",
+    ] {
+        assert!(first.lines().any(|known| known == line), "{first}");
+    }
+    project.call(&["validate", "judges/tone.yaml"]).expect(0);
 
     // The judge of the suite has the fingerprint of the run's.
     let named = [
