@@ -218,7 +218,7 @@ fn record_of_another_benchmark_names_its_format() {
         "  path: r.jsonl\n  format: bigcodebench\n",
         &[("r.jsonl", of_mbpp)],
     );
-    let first = found.problems.first().expect("a problem");
+    let first = found.problems.iter().next().expect("a problem");
     insta::assert_snapshot!(
         format!("{}\n{}", first.message, first.hint.as_deref().unwrap_or("no hint")),
         @r"
