@@ -392,7 +392,7 @@ fn agreements(wrong: &mut Vec<String>) -> String {
     );
     let alpha = AgreementMeasure::KrippendorffAlpha(RatingDistance::Nominal);
     for items in [20usize, 50, 200] {
-        for (rate, right) in [(0.5, 0.8), (0.8, 0.9), (0.95, 0.95)] {
+        for (rate, right) in [(0.5, 0.8), (0.8, 0.9), (0.95, 0.95), (0.98, 0.95)] {
             let draw = |n: usize, dice: &mut Dice| {
                 let mut table = RatingTable::binary();
                 for _ in 0..n {
@@ -423,7 +423,8 @@ fn agreements(wrong: &mut Vec<String>) -> String {
                 let covered = held as f64 / given.len() as f64;
                 let none = 1.0 - given.len() as f64 / runs.len() as f64;
                 let _ = write!(row, " {:.1} % | {:.0} % |", 100.0 * covered, 100.0 * none);
-                if measure == AgreementMeasure::GwetAc1 && covered < 0.92 {
+                // Few runs have an interval where one rating is rare.
+                if given.len() >= 50 && covered < 0.92 {
                     wrong.push(format!(
                         "{} of {items} items, {rate} passed",
                         measure.name()

@@ -10,15 +10,17 @@
 //!
 //! ```text
 //! cli
-//! view
+//! view  review_page
+//! review
 //! phase
 //! report  notify
 //! check
 //! run
 //! baseline  gate  summary
-//! grade  target
+//! calibration  grade  target
 //! graders
 //! workspace
+//! ratings
 //! isolation  input  journal  load  test_results
 //! model
 //! spec  server
@@ -32,6 +34,7 @@
 )]
 
 mod baseline;
+mod calibration;
 mod check;
 #[allow(
     clippy::print_stdout,
@@ -50,7 +53,10 @@ mod load;
 mod model;
 mod notify;
 mod phase;
+mod ratings;
 mod report;
+mod review;
+mod review_page;
 mod run;
 mod server;
 mod spec;

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::lock::{FolderLock, NoLock, lock};
 use super::replace;
-use crate::load::{BrokenScores, parse_scores, scores_file_name};
+use crate::load::{BrokenDocument, parse_scores, scores_file_name};
 use crate::model::{BaselineStage, Fingerprint, Outcome, private_case_id};
 use crate::spec::{CaseRecord, EvalRecord, ScoreBaselineFile};
 use eval_base::files::read_text;
@@ -44,7 +44,7 @@ pub enum ScoresError {
     #[error("the score baseline {} cannot be used: {broken}", .path.display())]
     Broken {
         path: PathBuf,
-        broken: Box<BrokenScores>,
+        broken: Box<BrokenDocument>,
     },
     #[error("{} contains the scores of suite `{suite}` against target `{target}`", .path.display())]
     Other {

@@ -4,6 +4,7 @@ mod accept;
 mod baseline;
 mod budget;
 mod cache;
+mod calibrate;
 mod check;
 mod ci;
 mod compare;
@@ -13,6 +14,7 @@ mod new;
 mod phase;
 mod power;
 mod regrade;
+mod review;
 mod runs;
 mod show;
 mod view;
@@ -27,6 +29,7 @@ use crate::model::{Criticality, Difficulty, GraderType, Outcome, ReportFormat, R
 pub use self::accept::{AcceptCaseArgs, FromRunArgs};
 pub use self::baseline::*;
 pub use self::cache::*;
+pub use self::calibrate::CalibrateArgs;
 pub use self::check::{CheckArgs, CheckFormat};
 pub use self::ci::{CiArgs, CiRunArgs};
 pub use self::compare::{CompareArgs, CompareFormat, ComparedArgs};
@@ -36,6 +39,7 @@ pub use self::new::{InitArgs, InitTemplate, NewArgs, NewKind};
 pub use self::phase::{PhaseArgs, PhaseFormat};
 pub use self::power::PowerArgs;
 pub use self::regrade::RegradeArgs;
+pub use self::review::RunReviewArgs;
 pub use self::runs::{RunsArgs, RunsPlaceArgs, RunsPruneArgs, RunsRmArgs, RunsVerb};
 pub use self::show::{OutcomeArgs, ShowArgs};
 pub use self::view::ViewArgs;
@@ -123,6 +127,8 @@ pub enum CliCommand {
     Ci(Box<CiRunArgs>),
     /// Grade the stored outputs of a run again, without calling the target. Judges are called.
     Regrade(Box<RegradeArgs>),
+    /// Rate outputs of a run: what people grade, and whether they agree with judges.
+    Review(Box<RunReviewArgs>),
     /// Render a report from the journal of a run, or join the shards of a run.
     Report(ReportArgs),
     /// Show cases in full: input, output, what was expected, what graders reported.
@@ -137,6 +143,9 @@ pub enum CliCommand {
     /// Show the smallest drop that a suite can detect, and the cases and samples that a smaller one
     /// needs.
     Power(PowerArgs),
+    /// Hold judges against labels of people: what their verdicts are worth, and the pass rate that
+    /// people would give.
+    Calibrate(CalibrateArgs),
     /// Show past runs: pass rates over time, flaky and slow cases, last passes.
     History(HistoryArgs),
     /// Run the steps of a phase, or the suite of a trigger, as a gate.

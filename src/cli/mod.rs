@@ -4,6 +4,7 @@ mod accept;
 mod args;
 mod baseline;
 mod cache;
+mod calibrate;
 mod changed;
 mod check;
 mod ci;
@@ -28,6 +29,7 @@ mod reference;
 mod regrade;
 mod report;
 mod resume;
+mod review;
 mod run;
 mod runs;
 mod scaffold;
@@ -180,12 +182,14 @@ pub fn main() -> process::ExitCode {
         CliCommand::Run(args) => run::run(&console, &args),
         CliCommand::Ci(args) => pull_request::ci(&console, *args),
         CliCommand::Regrade(args) => regrade::regrade(&console, &args),
+        CliCommand::Review(args) => review::review(&console, &args),
         CliCommand::Report(args) => report::report(&console, &args),
         CliCommand::Show(args) => show::show(&console, &args),
         CliCommand::Runs(args) => runs::runs(&console, &args),
         CliCommand::View(args) => view::view(&console, &args),
         CliCommand::Compare(args) => compare::compare(&console, &args),
         CliCommand::Power(args) => power::power(&console, &args),
+        CliCommand::Calibrate(args) => calibrate::calibrate(&console, &args),
         CliCommand::History(args) => history::history(&console, &args),
         CliCommand::Phase(args) => phase::phase(&console, &args),
         CliCommand::Export(args) => export::export(&console, &args),

@@ -16,7 +16,7 @@ const NOTE: &str =
 pub type CodeRow = (&'static str, &'static str, &'static str);
 
 /// Titles of the kinds of files, by schema name, in the order of the page.
-const KINDS: [(&str, &str, &str); 10] = [
+const KINDS: [(&str, &str, &str); 11] = [
     (
         "suite",
         "Suites",
@@ -59,6 +59,11 @@ const KINDS: [(&str, &str, &str); 10] = [
         "scores",
         "Score baselines",
         "JSON files in the folder `scores/` of the suite's `baselines` folder, each with the scores of a whole run; see baselines.md.",
+    ),
+    (
+        "calibration",
+        "Calibrations",
+        "YAML files in the folder `judges/` of the project, each of one judge; `eval-harness calibrate` writes them. See calibration.md.",
     ),
     (
         "phase",

@@ -12,8 +12,11 @@ use super::{CliFailure, CliResult, reference};
 use crate::gate::ExitCode;
 use crate::load::{Code, published_schema};
 use crate::model::{
-    CheckReport, Comparisons, Event, PhaseReportFile, PowerReport, ProblemReport, ReportFile,
+    CalibrationReport, CheckReport, Comparisons, Event, PhaseReportFile, PowerReport,
+    ProblemReport, ReportFile,
 };
+use crate::ratings::RatingLine;
+use crate::review_page::api_document;
 use crate::spec::{SchemaKind, canonical, written_schema_of};
 
 pub fn schema(console: &Console, args: &SchemaArgs) -> CliResult {
@@ -69,9 +72,14 @@ fn schemas(folder: &Path) -> Vec<(PathBuf, String)> {
             ("phase-report", written_schema_of::<PhaseReportFile>()),
             ("comparison", written_schema_of::<Comparisons>()),
             ("power", written_schema_of::<PowerReport>()),
+            (
+                "calibration-report",
+                written_schema_of::<CalibrationReport>(),
+            ),
             ("check", written_schema_of::<CheckReport>()),
             ("problems", written_schema_of::<ProblemReport>()),
             ("journal", written_schema_of::<Event>()),
+            ("rating", written_schema_of::<RatingLine>()),
         ])
         .map(|(name, schema)| {
             (
@@ -79,6 +87,10 @@ fn schemas(folder: &Path) -> Vec<(PathBuf, String)> {
                 format!("{schema:#}\n"),
             )
         })
+        .chain([(
+            folder.join("review.openapi.json"),
+            format!("{:#}\n", api_document()),
+        )])
         .collect()
 }
 

@@ -53,7 +53,7 @@ pub fn unanswerable(
             problems.extend(match metric {
                 Metric::CapabilityPassRate => lacks(EvalType::Capability, "capability"),
                 Metric::RegressionPassRate => lacks(EvalType::Regression, "regression"),
-                metric if metric.is_of_judges() => {
+                metric if metric.is_of_judges() || metric.is_of_calibrations() => {
                     let message =
                         format!("the threshold on {name} needs a grader of type `model`, but no selected case has \
                              one");

@@ -12,6 +12,7 @@ mod installed;
 mod interrupt;
 mod judge;
 mod measure;
+mod people;
 mod probes;
 mod reference;
 
@@ -35,9 +36,9 @@ use crate::graders::{
 use crate::isolation::CommandSandbox;
 use crate::isolation::{SandboxRefusal, SandboxRequest};
 use crate::model::{
-    Case, CaseGrading, CaseOutline, Cause, CodeGrader, Combine, CommandGrader, ConfiguredExecutor,
-    Executor, Grade, Grader, GraderKind, GraderType, NamedPython, Output, OutputValue, Plan,
-    SandboxDemand, SandboxState, Trust, Verdict,
+    Case, CaseOutline, Cause, CodeGrader, CommandGrader, ConfiguredExecutor, Executor, Grade,
+    Grader, GraderKind, GraderType, NamedPython, Output, OutputValue, Plan, SandboxDemand,
+    SandboxState, Trust, Verdict,
 };
 use crate::workspace::{FinishedWorkspace, RunWorkspaces};
 use eval_base::redact::Redactor;
@@ -51,8 +52,9 @@ pub use grader_process::{GRADER_ARGUMENT, grader_process_main};
 pub use interrupt::finishing;
 pub use judge::question_bytes as judge_question_bytes;
 pub use measure::without_output;
+pub use people::{KnownRatings, by_store, input_digest};
 
-use combine::{CombineDecision, combine, decide, negate};
+use combine::{joined, stands};
 use extract::ExtractFailure;
 use grader_process::{PoolConfig, TextWork};
 use probes::LanguageProbes;
@@ -144,6 +146,8 @@ pub struct RunGraders {
     structured: judge::SchemaEndpoints,
     /// One for each worker of the run, shared with its targets.
     places: Option<Arc<Semaphore>>,
+    /// Of people; none are known without them.
+    ratings: Option<KnownRatings>,
 }
 
 impl RunGraders {
@@ -173,6 +177,7 @@ impl RunGraders {
             probes: LanguageProbes::default(),
             structured: judge::SchemaEndpoints::default(),
             places: None,
+            ratings: None,
         }
     }
 
@@ -191,6 +196,11 @@ impl RunGraders {
             cache: cache.map(Path::to_owned),
             ..self
         }
+    }
+
+    /// With the ratings of people.
+    pub fn rated(self, ratings: Option<KnownRatings>) -> RunGraders {
+        RunGraders { ratings, ..self }
     }
 
     /// The run is being ended: graders that look at an output, commands and judges are given up
@@ -390,19 +400,7 @@ impl RunGraders {
                 }
             }
         }
-        let weights: Vec<f64> = deciding(grading).map(|(_, grader)| grader.weight).collect();
-        let told = deciding(grading)
-            .map(|(index, _)| grades.get(index).cloned().flatten())
-            .collect();
-        let verdict = combine(grading.combine, &weights, told);
-        let left_out = grading.graders.iter().zip(&grades);
-        let left_out = left_out.filter(|(_, grade)| grade.is_none());
-        let not_run = left_out.map(|(grader, _)| grader.shown_name().to_owned());
-        Verdict {
-            not_run: not_run.collect(),
-            grades: grades.into_iter().flatten().collect(),
-            ..verdict
-        }
+        joined(grading, grades)
     }
 
     async fn one(&self, grader: &Grader, sample: GradedSample<'_>, asked: SampleAttempt) -> Grade {
@@ -422,21 +420,26 @@ impl RunGraders {
                     &self.structured,
                 );
                 let grade = self.text.until_interrupted(grade).await;
-                grade.unwrap_or_else(|failure| failure.grade(judge::METHOD))
+                let mut grade = grade.unwrap_or_else(|failure| failure.grade(judge::METHOD));
+                if let Some(judged) = &mut grade.judged {
+                    judged.rubric = judge.rubric_text();
+                }
+                grade
             }
-            GraderKind::Human { .. } => {
-                Grade::pending(GraderType::Human, "human", "waits for a human grade")
+            GraderKind::Human { config, expected } => {
+                let left = sample.workspace.map(|left| left.output().left.as_str());
+                let known = people::digests(sample.case, sample.value, left, &self.config.redactor);
+                let ratings = self.ratings.as_ref();
+                people::grade(
+                    (grader.name.as_deref(), config),
+                    expected.as_ref(),
+                    sample.case,
+                    known,
+                    ratings,
+                )
             }
         };
-        let grade = if grader.negate { negate(grade) } else { grade };
-        measure::record(
-            grader,
-            Grade {
-                grader: grader.name.clone(),
-                informative: grader.informative,
-                ..grade
-            },
-        )
+        measure::finished(grader, grade)
     }
 
     async fn in_workspace(
@@ -688,23 +691,6 @@ fn configured_executors(plan: &Plan) -> Vec<&ConfiguredExecutor> {
 /// A sandbox that was lost on the way may have run something before.
 fn may_have_run(grade: &Grade) -> bool {
     grade.trust.is_some() || grade.cause == Some(Cause::SandboxUnavailable)
-}
-
-/// The graders whose verdicts count, with their places.
-fn deciding(grading: &CaseGrading) -> impl Iterator<Item = (usize, &Grader)> {
-    grading
-        .graders
-        .iter()
-        .enumerate()
-        .filter(|(_, grader)| !grader.informative)
-}
-
-fn stands(grading: &CaseGrading, grades: &[Option<Grade>]) -> bool {
-    let known: Vec<(f64, Option<&Grade>)> = deciding(grading)
-        .map(|(index, grader)| (grader.weight, grades.get(index).and_then(Option::as_ref)))
-        .collect();
-    matches!(grading.combine, Combine::All | Combine::Any)
-        && decide(grading.combine, &known) != CombineDecision::Open
 }
 
 fn not_extracted(case: &Case, nothing: ExtractFailure) -> Verdict {

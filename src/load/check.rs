@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::baselines;
+use super::calibrations;
 use super::defaults::DEFAULTS_FILE_NAME;
 use super::enclosing::EnclosingSuites;
 use super::env_file::SuiteEnvironment;
@@ -177,6 +178,9 @@ fn one_file(request: &CheckRequest, file: &Path, named: bool, session: &mut Load
         }
         Some(SchemaKind::Scores) => {
             scores::judge(&node, &mut session.problems);
+        }
+        Some(SchemaKind::Calibration) => {
+            calibrations::read(&node, &mut session.problems);
         }
         Some(SchemaKind::Thresholds) => check_thresholds(&mut node, session),
         Some(SchemaKind::Phase | SchemaKind::Trigger) => {

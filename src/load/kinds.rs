@@ -55,6 +55,13 @@ pub(super) fn detect(node: &Node) -> Option<SchemaKind> {
         {
             Some(SchemaKind::Scores)
         }
+        NodeValue::Map(_)
+            if ["format_version", "confusion", "fingerprint"]
+                .iter()
+                .all(|key| node.get(key).is_some()) =>
+        {
+            Some(SchemaKind::Calibration)
+        }
         NodeValue::Map(_) if EVAL_SIGNS.iter().any(|key| node.get(key).is_some()) => {
             Some(SchemaKind::Eval)
         }

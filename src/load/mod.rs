@@ -9,6 +9,7 @@
 #[cfg(test)]
 mod agreement_tests;
 mod baselines;
+mod calibrations;
 mod cases;
 mod check;
 mod contents;
@@ -66,7 +67,9 @@ pub mod tree;
 mod workspace;
 pub mod yaml;
 
+pub use calibrations::{parse_calibration, write_calibration};
 pub use check::check_files;
+pub use dataset::table_rows;
 pub use defaults::{DEFAULTS_FILE_NAME, LoadedDefaults, defaults};
 pub use depends::files_changed_since_load;
 pub(crate) use executors::{ChosenExecutor, choose as choose_executor};
@@ -82,13 +85,13 @@ pub(crate) use phases::absolute_glob;
 pub use phases::{AFTER_TESTS_PASS, LoadedPhase, PhaseFileName, PhaseRequest, StepSuite, phase};
 pub use problem::{Code, Problem, Problems, Severity};
 pub use refs::ReadFiles;
-pub(crate) use refs::lexical;
+pub(crate) use refs::{lexical, project_root};
 pub use request::{
     CaseFilters, CheckRequest, LoadOverrides, LoadRequest, LoadedOverview, LoadedPlan,
     ModelOverrides, PlanPurpose, SuiteOverview,
 };
 pub(crate) use scope::{SuiteDesk, seconds};
-pub use scores::{BrokenScores, parse_scores, scores_file_name};
+pub use scores::{BrokenDocument, parse_scores, scores_file_name};
 pub use source::SourceFiles;
 pub(crate) use source::Span;
 pub use suite::{load, overview};

@@ -36,14 +36,14 @@ fn part(name: &str) -> String {
     format!("{cut}~{}", Fingerprint::of_bytes(name.as_bytes()))
 }
 
-/// A score baseline that can't be used, with everything that is wrong with it.
+/// A file of the program that can't be used, with everything that is wrong with it.
 #[derive(Debug)]
-pub struct BrokenScores {
+pub struct BrokenDocument {
     pub problems: Problems,
     pub sources: SourceFiles,
 }
 
-impl std::fmt::Display for BrokenScores {
+impl std::fmt::Display for BrokenDocument {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let first = self
             .problems
@@ -63,7 +63,7 @@ impl std::fmt::Display for BrokenScores {
     }
 }
 
-impl BrokenScores {
+impl BrokenDocument {
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         self.problems
@@ -73,7 +73,7 @@ impl BrokenScores {
 }
 
 /// The score baseline that a text holds; `path` is how messages name it.
-pub fn parse_scores(path: &Path, text: &str) -> Result<ScoreBaselineFile, Box<BrokenScores>> {
+pub fn parse_scores(path: &Path, text: &str) -> Result<ScoreBaselineFile, Box<BrokenDocument>> {
     if let Ok(file) = serde_json::from_str::<ScoreBaselineFile>(text)
         && file.format_version == SCORES_VERSION
         && fault(&file).is_none()
@@ -81,11 +81,11 @@ pub fn parse_scores(path: &Path, text: &str) -> Result<ScoreBaselineFile, Box<Br
         return Ok(file);
     }
     // Read again, this time with places.
-    let mut broken = BrokenScores {
+    let mut broken = BrokenDocument {
         problems: Problems::new(),
         sources: SourceFiles::new(),
     };
-    let BrokenScores { problems, sources } = &mut broken;
+    let BrokenDocument { problems, sources } = &mut broken;
     let id = sources.add(path.display().to_string(), text);
     if let Some(problem) = conflict(sources, id) {
         problems.push(problem);

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::fingerprint::Fingerprint;
 use super::target::ModelTarget;
 use crate::spec::words::PanelRule;
 use eval_workspace::WorkspacePath;
@@ -94,6 +95,59 @@ impl Judge {
     pub const MAX_CHARS: usize = 50_000;
     /// Seconds for one call when nobody says.
     pub const TIMEOUT: Duration = Duration::from_secs(60);
+
+    /// The rubric with its criteria, for people.
+    pub fn rubric_text(&self) -> String {
+        let criteria = self
+            .criteria
+            .iter()
+            .map(|criterion| match criterion.description.as_str() {
+                "" => format!("- {}", criterion.name),
+                description => format!("- {}: {description}", criterion.name),
+            });
+        let rubric = Some(self.rubric.trim_end().to_owned()).filter(|text| !text.is_empty());
+        let criteria =
+            Some(criteria.collect::<Vec<_>>().join("\n")).filter(|text| !text.is_empty());
+        [rubric, criteria]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join("\n\n")
+    }
+
+    /// Stands for what judges are asked beside their settings; raised when that changes.
+    const PROMPT_VERSION: u32 = 1;
+
+    /// What tells judges apart: models with their settings, votes, prompt, rubric, scale and what
+    /// they are shown. What a case expects is no part of it, and neither is the address of a model.
+    pub fn fingerprint(&self) -> Fingerprint {
+        let models: Vec<_> = self
+            .models
+            .iter()
+            .map(|model| {
+                let endpoint = &model.endpoint;
+                let thoughts = model.keep_thoughts;
+                (
+                    endpoint.name(),
+                    &endpoint.dialect,
+                    &model.system,
+                    &model.sampling,
+                    thoughts,
+                )
+            })
+            .collect();
+        Fingerprint::of(&(
+            Judge::PROMPT_VERSION,
+            models,
+            (self.votes, self.panel),
+            (&self.rubric, &self.criteria, &self.scoring),
+            self.pass_threshold,
+            &self.examples,
+            &self.prompt,
+            (self.max_chars, &self.shown),
+            self.structured,
+        ))
+    }
 
     /// Votes of all models together.
     pub fn all_votes(&self) -> u64 {

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::summary::Estimate;
+
 /// Health of the judges of a run. Counts the last attempt of each sample, as scores do.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -33,6 +35,53 @@ pub struct JudgeHealth {
     pub total: JudgeVotes,
     /// Votes by `provider:model`.
     pub by_model: BTreeMap<String, JudgeVotes>,
+    /// What the verdicts are worth by labels of people, for each judge; absent if no judge is
+    /// calibrated and no threshold requires it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub worth: Vec<JudgeWorth>,
+}
+
+/// A judge beside its calibration.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JudgeWorth {
+    /// The name of its grader, or the id of its eval.
+    pub judge: String,
+    /// Fingerprint (hex) of the judge; empty in runs of earlier versions.
+    pub fingerprint: String,
+    pub status: CalibrationStatus,
+    /// Time of the calibration (RFC 3339, UTC).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibrated_at: Option<String>,
+    /// The run or the file whose outputs were labelled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub labels_of: Option<String>,
+    /// Number of labelled outputs.
+    pub labels: u64,
+    /// Outputs of this run with a verdict of the judge, and how many of them it passed.
+    pub judged: u64,
+    pub judged_passed: u64,
+    pub sensitivity: Estimate,
+    pub specificity: Estimate,
+    /// The judge's pass rate, and the rate that people would give.
+    pub judged_rate: Estimate,
+    pub corrected_rate: Estimate,
+}
+
+/// Whether a calibration counts for a judge of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CalibrationStatus {
+    /// The labels are a random draw of the outputs of this run.
+    ThisRun,
+    /// The labels are a random draw of other outputs.
+    AnotherRun,
+    /// The labels are no random draw: they correct nothing.
+    Chosen,
+    /// There is a calibration of this name, but of a different judge.
+    Void,
+    /// There is no calibration.
+    Missing,
 }
 
 /// The votes of one judge, or of all.

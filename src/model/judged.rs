@@ -69,8 +69,19 @@ pub struct Judged {
     /// True if a text contained marks that could have steered the judge, and was neutralised.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub neutralised: bool,
+    /// Fingerprint (hex) of the judge: models, votes, prompt, rubric and scale; absent in journals of
+    /// earlier versions.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub fingerprint: String,
     /// The first request, which all votes share.
     pub asked: JudgeQuestion,
+    /// The rubric with its criteria, as people who review the output see it.
+    #[serde(
+        default,
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "detail"
+    )]
+    pub rubric: String,
 }
 
 /// The request to a judge.

@@ -52,6 +52,14 @@ pub enum Metric {
     JudgeDisagreementRate,
     /// Share of pairs of votes of one model on one question that agree.
     JudgeConsistency,
+    /// The pass rate that people would give, by the calibrations of the judges.
+    CorrectedPassRate,
+    CorrectedCasePassRate,
+    CorrectedPassAt1,
+    /// Share of what people pass that the judge passes; of several judges, the lowest.
+    JudgeSensitivity,
+    /// Share of what people fail that the judge fails; of several judges, the lowest.
+    JudgeSpecificity,
     /// What graders measure, or the suite computes, under a name of the author's.
     Named(String),
 }
@@ -87,7 +95,7 @@ pub fn name_fault(name: &str) -> Option<String> {
 }
 
 /// Metrics whose name has no k.
-pub const PLAIN_METRICS: [(Metric, &str); 21] = [
+pub const PLAIN_METRICS: [(Metric, &str); 26] = [
     (Metric::PassRate, "pass_rate"),
     (Metric::CapabilityPassRate, "capability_pass_rate"),
     (Metric::RegressionPassRate, "regression_pass_rate"),
@@ -109,6 +117,11 @@ pub const PLAIN_METRICS: [(Metric, &str); 21] = [
     (Metric::JudgeRepairRate, "judge_repair_rate"),
     (Metric::JudgeDisagreementRate, "judge_disagreement_rate"),
     (Metric::JudgeConsistency, "judge_consistency"),
+    (Metric::CorrectedPassRate, "corrected_pass_rate"),
+    (Metric::CorrectedCasePassRate, "corrected_case_pass_rate"),
+    (Metric::CorrectedPassAt1, "corrected_pass_at_1"),
+    (Metric::JudgeSensitivity, "judge_sensitivity"),
+    (Metric::JudgeSpecificity, "judge_specificity"),
 ];
 
 fn has_form_of_name(text: &str) -> bool {
@@ -167,13 +180,43 @@ impl Metric {
                 | JudgeRepairRate
                 | JudgeDisagreementRate
                 | JudgeConsistency
+                | JudgeSensitivity
+                | JudgeSpecificity
         )
+    }
+
+    /// True for what rests on calibrations of judges.
+    pub fn is_of_calibrations(&self) -> bool {
+        use Metric::*;
+        matches!(self, JudgeSensitivity | JudgeSpecificity) || self.uncorrected().is_some()
+    }
+
+    /// The metric with the verdicts of people instead of those of calibrated judges.
+    pub fn corrected(&self) -> Option<Metric> {
+        match self {
+            Metric::PassRate => Some(Metric::CorrectedPassRate),
+            Metric::CasePassRate => Some(Metric::CorrectedCasePassRate),
+            Metric::PassAt(1) => Some(Metric::CorrectedPassAt1),
+            _ => None,
+        }
+    }
+
+    /// The metric with the verdicts of judges, of one that is corrected.
+    pub fn uncorrected(&self) -> Option<Metric> {
+        match self {
+            Metric::CorrectedPassRate => Some(Metric::PassRate),
+            Metric::CorrectedCasePassRate => Some(Metric::CasePassRate),
+            Metric::CorrectedPassAt1 => Some(Metric::PassAt(1)),
+            _ => None,
+        }
     }
 
     /// True when its estimates may carry an interval. What judges did is observed, like latencies:
     /// votes on one question are no independent figures.
     pub fn may_have_interval(&self) -> bool {
-        matches!(self, Metric::Named(_)) || self.is_share() && !self.is_of_judges()
+        matches!(self, Metric::Named(_))
+            || self.is_of_calibrations()
+            || self.is_share() && !self.is_of_judges()
     }
 
     /// Samples of each case that it needs.
@@ -299,6 +342,9 @@ pub fn shown_metric(metric: &str) -> String {
     }
     if let (metric, Some(part)) = split_part(metric) {
         return format!("{} [{}]", shown_metric(metric), text::one_line(part));
+    }
+    if let Some(raw) = metric.strip_prefix("corrected_") {
+        return format!("corrected {}", shown_metric(raw));
     }
     for (prefix, sign) in [("pass_at_", '@'), ("pass_hat_", '^')] {
         let Some(rest) = metric.strip_prefix(prefix) else {

@@ -9,6 +9,7 @@ use super::metric::Composite;
 use super::plan::GateSpec;
 use super::reading::detail;
 use super::run_scores::RunScores;
+use crate::spec::CalibrationFile;
 use crate::spec::words::{FailOn, IntervalScope, ReportFormat};
 
 /// Identity of a run: suite, time, environment and program.
@@ -84,6 +85,9 @@ pub struct RunConfig {
     /// Comparison in reports.
     #[serde(default, skip_serializing_if = "ComparisonConfig::is_default")]
     pub comparison: ComparisonConfig,
+    /// Calibrations of judges, as of the start of the run; only if judges grade.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calibrations: Vec<CalibrationFile>,
 }
 
 /// Comparison in reports, and its effect on the gate.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{JudgeHealth, JudgeVotes};
+use crate::model::{CalibrationStatus, JudgeHealth, JudgeVotes, JudgeWorth};
 use crate::report::figures::{self, number, plural};
 use eval_base::text;
 
@@ -120,6 +120,66 @@ pub fn of_judge(votes: &JudgeVotes) -> JudgeOverview {
             number(votes.passed + votes.failed),
             figures::rate(score)
         ));
+    }
+    told
+}
+
+/// What the verdicts of a judge are worth, by labels of people.
+pub fn of_worth(worth: &JudgeWorth) -> JudgeOverview {
+    let mut told = JudgeOverview::default();
+    let judged = figures::percent_or_none(worth.judged_rate.value);
+    let (rate, judge) = (&worth.corrected_rate, text::one_line(&worth.judge));
+    match (rate.value, rate.ci) {
+        (Some(value), Some([low, high])) => told.lines.push((
+            "people",
+            format!(
+                "would pass {} ({} to {}) of the outputs of which the judge passes {judged}",
+                figures::percent(value),
+                figures::percent(low),
+                figures::percent(high)
+            ),
+        )),
+        _ => {
+            let why = rate.undefined.as_deref().unwrap_or("it is unknown");
+            told.remarks.push(match worth.status {
+                CalibrationStatus::Void => format!(
+                    "judge `{judge}` differs from the one that is calibrated under this name (models, votes, prompt or \
+                     rubric): the calibration is not used"
+                ),
+                CalibrationStatus::Missing => format!("judge `{judge}` is not calibrated"),
+                _ => format!("judge `{judge}` passes {judged}; there is no corrected rate: {why}"),
+            });
+        }
+    }
+    let labels = plural(worth.labels, "label");
+    let of = worth.labels_of.as_deref().map(text::one_line);
+    let of = of.map(|of| format!(" ({of})")).unwrap_or_default();
+    match worth.status {
+        CalibrationStatus::ThisRun => {
+            told.lines
+                .push(("labels", format!("{labels}, a random draw of this run")));
+        }
+        CalibrationStatus::AnotherRun => {
+            told.lines
+                .push(("labels", format!("{labels}, calibrated on another run{of}")));
+        }
+        CalibrationStatus::Chosen => {
+            told.lines.push((
+                "labels",
+                format!("{labels}, not known to be a random draw{of}"),
+            ));
+        }
+        CalibrationStatus::Void | CalibrationStatus::Missing => {}
+    }
+    for (name, estimate) in [
+        ("sensitivity", &worth.sensitivity),
+        ("specificity", &worth.specificity),
+    ] {
+        if let (Some(value), Some([low, high])) = (estimate.value, estimate.ci) {
+            let [value, low, high] = [value, low, high].map(figures::rate);
+            told.lines
+                .push((name, format!("{value} ({low} to {high})")));
+        }
     }
     told
 }

@@ -253,6 +253,12 @@ pub mod phase {
     pub const HTML_CODE: usize = 20_000;
 }
 
+/// The page of `review`.
+pub mod review {
+    /// Bytes of a text.
+    pub const TEXT: usize = 1 << 20;
+}
+
 /// Pages of `view`.
 pub mod view {
     use super::{PageLimits, terminal, values};

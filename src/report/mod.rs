@@ -6,6 +6,7 @@
 
 pub mod annotations;
 mod badge;
+pub mod calibration;
 pub mod check;
 pub mod comment;
 pub mod comparison;
@@ -31,6 +32,7 @@ mod junit;
 mod models;
 pub(crate) mod notices;
 pub(crate) mod page;
+mod people;
 pub(crate) mod run;
 pub(crate) mod values;
 

@@ -26,6 +26,7 @@ mod recorder;
 mod recordings;
 mod refused;
 mod regrade;
+mod remade;
 mod remaining;
 mod reuse;
 mod sample;
@@ -51,11 +52,14 @@ pub use session::{FinishedRun, RunInvocation, RunRequest, run};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
+use crate::calibration::CalibrationStore;
 use crate::gate::{add_comparison, decide, doubted};
 use crate::grade::GradeError;
 use crate::journal::{self, JournalError, RunPaths};
 use crate::model::limits::DETAILED_SAMPLES;
-use crate::model::{CaseResult, EvalResult, Event, Failure, Omitted, Outcome, Summary};
+use crate::model::{
+    CalibrationFile, CaseResult, EvalResult, Event, Failure, Omitted, Outcome, RunStarted, Summary,
+};
 use crate::summary::{SummaryError, SummaryFold, UngatedSummary};
 use crate::target::TargetError;
 
@@ -142,16 +146,36 @@ pub struct RereadRun {
 /// Reads a run back from its journal.
 pub fn reread(journal: &Path) -> Result<RereadRun, RunError> {
     let mut started = None;
-    let fold = folded(journal, |event| {
+    let mut fold = folded(journal, |event| {
         if let Event::RunStarted(first) = event {
             started.get_or_insert_with(|| (**first).clone());
         }
     })?;
+    if fold.has_judged()
+        && let Some(started) = &started
+    {
+        fold.calibrate(later_calibrations(started));
+    }
     let summary = conclude(&fold)?;
     Ok(RereadRun {
         summary,
         started: started.ok_or(SummaryError::NotStarted)?,
     })
+}
+
+/// The calibrations that rest on labels of the run itself, which came after it. Others count as they
+/// were when it ran.
+fn later_calibrations(started: &RunStarted) -> Vec<CalibrationFile> {
+    let cwd = started.cwd.clone().unwrap_or_default();
+    let suite = cwd.join(&started.suite_path);
+    let dir = suite.parent().unwrap_or(&cwd);
+    let root = dir.ancestors().find(|dir| dir.join(".git").exists());
+    // A store that can't be read is reported where a run uses it.
+    let stored = CalibrationStore::of_project(root.unwrap_or(dir)).read();
+    let mut files = stored.unwrap_or_default();
+    let id = Some(started.run.run_id.as_str());
+    files.retain(|file| file.labels.run.as_deref() == id);
+    files
 }
 
 /// Bytes of outputs stored beside the journal that are read as a whole, all together: less than a

@@ -2,7 +2,7 @@
 //! journal.
 
 use std::collections::HashMap;
-use std::path::{Component, Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -19,20 +19,22 @@ use super::planned::{case_planned, record_cases, record_eval};
 use super::prepare::{has_judges, prepare_judges, unanswered};
 use super::recorder::{RunObserver, RunRecorder, TRAFFIC};
 use super::refused::{RefusedCases, RunRefusal, listed};
+use super::remade::remade;
 use super::sample::{
     GradedAnswer, add_reason, fault, is_unpaid, judge, milliseconds, tear_down, unrecorded,
 };
-use super::session::{FinishedRun, RunInvocation, config, end, graders, identity, workers};
+use super::session::{
+    FinishedRun, RunInvocation, calibrations, config, end, graders, identity, workers,
+};
 use super::windows::CaseWindows;
 use super::{RunError, conclude};
-use crate::grade::{RunGraders, SampleAttempt, without_output};
+use crate::grade::{RunGraders, SampleAttempt, apply_finish, apply_latency, without_output};
 use crate::journal::{self, JournalError, JournalWriter, RunPaths, load_trajectory, output_of};
 use crate::model::{
     Attempt, Case, CaseFault, CaseOutline, Cause, Eval, EvalInfo, Event, JOURNAL_VERSION, Outcome,
-    Output, Plan, RecordedTree, RunIdentity, RunStarted, SampleFinished, SampleSkipped,
+    Plan, RunIdentity, RunStarted, SampleFinished, SampleSkipped,
 };
 use crate::summary::SummaryFold;
-use crate::workspace::{FinishedWorkspace, RecordedWork, WorkspaceFault};
 use eval_base::clock::{Clock, SystemClock, rfc3339};
 use eval_base::redact::Redactor;
 use eval_models::{ModelSpending, ModelsConfig, RunModels};
@@ -49,6 +51,9 @@ pub struct RegradeRequest<'a> {
     pub said: RunInvocation,
     pub cancel: CancelSwitch,
     pub observers: Vec<&'a mut dyn RunObserver>,
+    /// Only grades by people are renewed, where the grading is still the same: nothing runs and no
+    /// judge is asked.
+    pub people_only: bool,
 }
 
 /// Samples in one task, when their graders only look at them.
@@ -76,6 +81,7 @@ pub async fn regrade(request: RegradeRequest<'_>) -> Result<FinishedRun, RunErro
         said,
         cancel,
         observers,
+        people_only,
     } = request;
     // Its outputs are needed until the end.
     let _source = match source.dir.parent() {
@@ -105,12 +111,14 @@ pub async fn regrade(request: RegradeRequest<'_>) -> Result<FinishedRun, RunErro
     let graders = graders(&plan, helper, &models, &workers);
     let sandbox = graders.prepare(&plan).await?;
     prepare_judges(&plan, &models)?;
+    let calibrations = calibrations(&plan)?;
     let (started_at, timer) = (clock.now(), Instant::now());
     let paths = RunPaths::create(&plan.reporting.output_dir, started_at)?;
     let redactor = Redactor::new(plan.secrets.iter().cloned());
     let journal = JournalWriter::open(&paths.journal(), redactor.clone())?;
     let mut recorder = RunRecorder::new(journal, observers);
     let mut started = introduction(&plan, said, &earlier, selected.part);
+    started.config.calibrations = calibrations;
     started.run.run_id = paths.run_id.clone();
     started.run.timestamp = rfc3339(started_at);
     started.run.environment.sandbox = sandbox;
@@ -125,6 +133,7 @@ pub async fn regrade(request: RegradeRequest<'_>) -> Result<FinishedRun, RunErro
         redactor,
         source: Arc::new(source),
         models,
+        people_only,
     };
     let places = plan
         .evals
@@ -318,12 +327,15 @@ pub(super) struct RegradeContext {
     pub source: Arc<RunPaths>,
     /// Of judges.
     pub models: Arc<RunModels>,
+    pub people_only: bool,
 }
 
 /// A finished sample and the case as it is now.
 pub(super) struct RegradeItem {
     pub case: Result<Arc<Case>, CaseFault>,
     pub sample: SampleFinished,
+    /// The case is graded as it was.
+    pub same_grading: bool,
 }
 
 struct RegradeDriver<'a, 'b> {
@@ -417,9 +429,11 @@ impl RegradeDriver<'_, '_> {
                         !case.grading.graders.iter().all(|g| g.kind.only_looks())
                     });
                     bytes += sample.attempts.iter().map(size).sum::<usize>();
+                    let same_grading = self.is_graded_alike(&sample.eval, &case);
                     batch.push(RegradeItem {
                         case,
                         sample: *sample,
+                        same_grading,
                     });
                     if alone || batch.len() >= BATCH || bytes > BATCH_BYTES {
                         break;
@@ -448,6 +462,21 @@ impl RegradeDriver<'_, '_> {
             self.windows
                 .case(&self.plan.evals.get(eval)?.cases, eval, at),
         )
+    }
+
+    fn is_graded_alike(&self, eval: &str, case: &Result<Arc<Case>, CaseFault>) -> bool {
+        case.as_ref().is_ok_and(|case| {
+            let known = self
+                .earlier
+                .evals
+                .get(eval)
+                .and_then(|known| known.case(&case.id));
+            known.is_some_and(|known| {
+                known
+                    .grading
+                    .is(HashPrefix::of(&case.grading_hash.to_string()))
+            })
+        })
     }
 
     fn start(&mut self, batch: Vec<RegradeItem>, tasks: &mut RegradeTasks) {
@@ -510,7 +539,11 @@ pub(super) fn size(attempt: &Attempt) -> usize {
 
 /// Without attempts when the budget was spent before a judge was asked.
 pub(super) async fn grade_sample(bench: &RegradeContext, item: RegradeItem) -> SampleFinished {
-    let RegradeItem { case, mut sample } = item;
+    let RegradeItem {
+        case,
+        mut sample,
+        same_grading,
+    } = item;
     if let Some(from) = &mut sample.reused_from {
         from.graded_again = true;
     }
@@ -530,7 +563,8 @@ pub(super) async fn grade_sample(bench: &RegradeContext, item: RegradeItem) -> S
             attempt: u32::try_from(number).unwrap_or(u32::MAX),
             latency: None,
         };
-        let attempt = grade_attempt(bench, &case, attempt, asked).await;
+        let by_people = bench.people_only && same_grading;
+        let attempt = grade_attempt(bench, &case, attempt, asked, by_people).await;
         // What came before may not stand for a further output that is there and was not judged.
         if number == 0 && is_unpaid(&bench.models, None, &attempt.verdict) {
             break;
@@ -549,6 +583,7 @@ async fn grade_attempt(
     case: &Case,
     attempt: Attempt,
     asked: SampleAttempt,
+    by_people: bool,
 ) -> Attempt {
     let mut attempt = attempt;
     // The new run may be of another day.
@@ -564,7 +599,11 @@ async fn grade_attempt(
         }
         return attempt;
     }
-    if attempt.redacted {
+    let by_people = match by_people {
+        true => bench.graders.by_people(case, &attempt.verdict),
+        false => None,
+    };
+    if attempt.redacted && by_people.is_none() {
         // A grader that looks for what was cut out would not find it.
         let verdict = without_output(case, Cause::Harness, REDACTED);
         return Attempt {
@@ -586,7 +625,22 @@ async fn grade_attempt(
             let latency = attempt
                 .latency_ms
                 .and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok());
-            let (extracted, verdict) = match remade(bench, case, &output).await {
+            let made = match by_people {
+                Some(verdict) => {
+                    let verdict = apply_finish(verdict, output.finish);
+                    let verdict = apply_latency(verdict, latency, case.max_latency);
+                    let duration_ms = attempt.duration_ms;
+                    return Attempt {
+                        output: Some(output),
+                        stored: None,
+                        verdict,
+                        duration_ms,
+                        ..attempt
+                    };
+                }
+                None => remade(bench, case, &output).await,
+            };
+            let (extracted, verdict) = match made {
                 Ok(workspace) => {
                     let answer = GradedAnswer {
                         case,
@@ -629,58 +683,4 @@ async fn grade_attempt(
         duration_ms,
         ..attempt
     }
-}
-
-/// What a journal names, which may come from anywhere: only below the results folder, whose folder of
-/// a day is `day`.
-fn place_of(day: &Path, name: &str) -> Option<PathBuf> {
-    let below = name.strip_prefix("../").unwrap_or(name);
-    let is_plain = |part| matches!(part, Component::Normal(_));
-    if !Path::new(below).components().all(is_plain) {
-        return None;
-    }
-    let day = day.canonicalize().ok()?;
-    let results = day.parent()?;
-    let path = day.join(name).canonicalize().ok()?;
-    path.starts_with(results).then_some(path)
-}
-
-/// The workspace that a target left, made again from what is recorded of it.
-async fn remade(
-    bench: &RegradeContext,
-    case: &Case,
-    output: &Output,
-) -> Result<Option<FinishedWorkspace>, WorkspaceFault> {
-    let (Some(definition), Some(left)) = (&case.workspace, &output.workspace) else {
-        return Ok(None);
-    };
-    if left.left.is_empty() {
-        let why = "the run was made by an earlier version of eval-harness, which did not record a digest of all that the \
-                   target left in the workspace, so it can't be checked that it is made again: run it again";
-        return Err(WorkspaceFault::new(Cause::PatchRejected, why));
-    }
-    let workspaces = bench.graders.workspaces().await;
-    if workspaces.digest(definition).await? != left.template {
-        let why = "the workspace begins with other files than when the target worked in it";
-        return Err(WorkspaceFault::new(Cause::PatchRejected, why));
-    }
-    let at = |name: &String| place_of(&bench.source.dir, name);
-    let record = left.record.as_ref().and_then(at).map(RecordedWork::Record);
-    let whole = !left.diff.truncated;
-    let diff = whole.then(|| RecordedWork::Patch(left.diff.text.clone()));
-    let kept = left.kept.as_ref().and_then(|name| {
-        let (name, path) = (name.clone(), at(name)?);
-        Some(RecordedWork::Kept(RecordedTree { name, path }))
-    });
-    let mut failed = None;
-    for work in [record, diff, kept].into_iter().flatten() {
-        match workspaces.recorded(definition, work).await {
-            Ok(made) if made.output().left == left.left => return Ok(Some(made)),
-            Ok(_) => {}
-            Err(fault) => failed = failed.or(Some(fault)),
-        }
-    }
-    let why = "the run did not record all that the target left in the workspace, so it can't be made again: \
-               set `keep: always` and run it again";
-    Err(failed.unwrap_or_else(|| WorkspaceFault::new(Cause::PatchRejected, why)))
 }

@@ -17,22 +17,25 @@ use super::environment::{environment, harness_version, joined_sandbox};
 use super::history::PastRatesReader;
 use super::inputs::InputRenderer;
 use super::planned::{case_planned, record_cases, record_eval, record_plan};
-use super::prepare::{PreparedRun, prepare_judges};
+use super::prepare::{PreparedRun, has_judges, prepare_judges};
 use super::queue::SampleQueue;
 use super::recorder::{RunObserver, RunRecorder};
 use super::recordings::{changed, recordings};
+use super::refused::RunRefusal;
 use super::remaining::RemainingSamples;
 use super::reuse::{StoredSamples, record_reused};
 use super::sample::{SampleContext, milliseconds};
 use super::{RunError, conclude};
-use crate::grade::{GradersConfig, RunGraders};
+use crate::calibration::CalibrationStore;
+use crate::grade::{GradersConfig, KnownRatings, RunGraders};
 use crate::journal::{JournalWriter, RunPaths};
 use crate::load::files_changed_since_load;
 use crate::model::{
-    CaseProfile, Cause, ComparisonConfig, Environment, Event, GitState, JOURNAL_VERSION, MONTH_TAG,
-    Metric, MetricName, PartSelector, Plan, RELEASED_TAG, RunConfig, RunFinished, RunIdentity,
-    RunStarted, Summary, cutoff_parts,
+    CalibrationFile, CaseProfile, Cause, ComparisonConfig, Environment, Event, GitState,
+    GraderType, JOURNAL_VERSION, MONTH_TAG, Metric, MetricName, PartSelector, Plan, RELEASED_TAG,
+    RunConfig, RunFinished, RunIdentity, RunStarted, Summary, cutoff_parts,
 };
+use crate::ratings::{RatingStore, store_dir};
 use eval_base::clock::{Clock, rfc3339};
 use eval_base::redact::Redactor;
 use eval_base::text;
@@ -114,6 +117,7 @@ async fn begin(request: RunRequest<'_>) -> Result<FinishedRun, RunError> {
     let of_target = prepared.targets.prepare(plan, &helper).await?;
     prepared.targets.prepare_models(plan)?;
     prepare_judges(plan, prepared.targets.models())?;
+    let calibrations = calibrations(plan)?;
     environment.sandbox = joined_sandbox(of_target, environment.sandbox);
     let started_at = clock.now();
     let timer = Instant::now();
@@ -122,6 +126,7 @@ async fn begin(request: RunRequest<'_>) -> Result<FinishedRun, RunError> {
     let journal = JournalWriter::open(&paths.journal(), redactor.clone())?;
     let mut recorder = RunRecorder::new(journal, observers);
     let mut started = introduction(plan, said, environment.clone());
+    started.config.calibrations = calibrations;
     started.run.changed_since = changed.as_ref().map(|source| source.run_id().to_owned());
     started.run.run_id = paths.run_id.clone();
     started.run.timestamp = rfc3339(started_at);
@@ -189,6 +194,7 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<FinishedRun,
     prepared.targets.models().spent_before(spent);
     let checked = said.checked.clone();
     let mut now = introduction(plan, said, environment(plan, git.clone()));
+    now.config.calibrations = calibrations(plan)?;
     now.run.run_id = earlier.started.run.run_id.clone();
     now.run.timestamp = rfc3339(clock.now());
     now.run
@@ -340,7 +346,23 @@ pub(crate) fn graders(
     let models = &plan.settings.models;
     let cache = models.cache_file.as_deref().and_then(Path::parent);
     let cache = cache.filter(|_| models.cache != CacheMode::Off);
-    graders.sharing(workers.clone()).keeping(cache)
+    graders
+        .sharing(workers.clone())
+        .keeping(cache)
+        .rated(ratings(plan))
+}
+
+/// The ratings of people, if the plan has a case that they grade.
+fn ratings(plan: &Plan) -> Option<KnownRatings> {
+    let mut profiles = plan.evals.iter().flat_map(|eval| eval.cases.profiles());
+    let by_people = profiles.any(|profile| {
+        let mut graders = profile.graders.iter();
+        graders.any(|grader| grader.grader_type == GraderType::Human)
+    });
+    by_people.then(|| {
+        let read = RatingStore::read(&store_dir(&plan.suite.root, &plan.suite.name));
+        read.map(Arc::new).map_err(|error| error.to_string())
+    })
 }
 
 async fn prepared_environment(
@@ -441,6 +463,24 @@ fn is_month(tag: &str) -> bool {
         .is_some_and(|(year, month)| digits(year, 4) && digits(month, 2))
 }
 
+/// The calibrations of the project's judges, if judges grade.
+///
+/// # Errors
+/// For one that can't be read: figures would lack it.
+pub(super) fn calibrations(plan: &Plan) -> Result<Vec<CalibrationFile>, RunError> {
+    if !has_judges(plan) {
+        return Ok(Vec::new());
+    }
+    let stored = CalibrationStore::of_project(&plan.suite.root).read();
+    stored.map_err(|error| {
+        RunError::Refused(RunRefusal {
+            what: "a calibration of a judge can't be read".to_owned(),
+            reasons: vec![error.to_string()],
+            hint: error.hint(),
+        })
+    })
+}
+
 pub(super) fn config(
     plan: &Plan,
     comparison: ComparisonConfig,
@@ -458,6 +498,7 @@ pub(super) fn config(
         formats: plan.reporting.formats.clone(),
         include_details: plan.reporting.include_details,
         comparison,
+        calibrations: Vec::new(),
     }
 }
 

@@ -4,8 +4,8 @@ use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::Recursiv
 use serde_json::Value;
 
 use super::{
-    BaselineFile, DefaultsFile, EvalShape, ExecutorsFile, GradersFile, PhaseFile, PricesFile,
-    RecordedLine, ScoreBaselineFile, SuiteFile, ThresholdsFile, TriggerFile,
+    BaselineFile, CalibrationFile, DefaultsFile, EvalShape, ExecutorsFile, GradersFile, PhaseFile,
+    PricesFile, RecordedLine, ScoreBaselineFile, SuiteFile, ThresholdsFile, TriggerFile,
 };
 
 /// A kind of file that people write.
@@ -22,11 +22,12 @@ pub enum SchemaKind {
     Trigger,
     Recorded,
     Scores,
+    Calibration,
     Defaults,
 }
 
 impl SchemaKind {
-    pub const ALL: [SchemaKind; 12] = [
+    pub const ALL: [SchemaKind; 13] = [
         SchemaKind::Suite,
         SchemaKind::Eval,
         SchemaKind::Graders,
@@ -38,6 +39,7 @@ impl SchemaKind {
         SchemaKind::Trigger,
         SchemaKind::Recorded,
         SchemaKind::Scores,
+        SchemaKind::Calibration,
         SchemaKind::Defaults,
     ];
 
@@ -55,6 +57,7 @@ impl SchemaKind {
             SchemaKind::Trigger => "trigger",
             SchemaKind::Recorded => "recorded",
             SchemaKind::Scores => "scores",
+            SchemaKind::Calibration => "calibration",
             SchemaKind::Defaults => "defaults",
         }
     }
@@ -75,6 +78,7 @@ pub fn canonical(kind: SchemaKind) -> Value {
         SchemaKind::Trigger => schema_of::<TriggerFile>(),
         SchemaKind::Recorded => schema_of::<RecordedLine>(),
         SchemaKind::Scores => schema_of::<ScoreBaselineFile>(),
+        SchemaKind::Calibration => schema_of::<CalibrationFile>(),
         SchemaKind::Defaults => schema_of::<DefaultsFile>(),
     }
 }
@@ -90,11 +94,15 @@ pub fn written_schema_of<T: JsonSchema>() -> Value {
 }
 
 fn generated<T: JsonSchema>(settings: SchemaSettings) -> Value {
-    settings
-        .with_transform(RecursiveTransform(join_lines))
+    with_joined_lines(settings)
         .into_generator()
         .into_root_schema_for::<T>()
         .to_value()
+}
+
+/// Settings by which the lines of each paragraph of a description are joined.
+pub fn with_joined_lines(settings: SchemaSettings) -> SchemaSettings {
+    settings.with_transform(RecursiveTransform(join_lines))
 }
 
 /// Joins the lines of each paragraph of a description: how a comment is wrapped in the source is

@@ -103,6 +103,9 @@ pub struct ThresholdBounds {
     pub bound: Option<IntervalBound>,
     /// Another spelling of `bound`: `value`, `ci_lower` or `ci_upper`.
     pub on: Option<Figure>,
+    /// True to compare the rate that people would give, by the calibrations of the judges; for
+    /// `pass_rate`, `case_pass_rate` and `pass@1`.
+    pub corrected: Option<bool>,
     /// Thresholds for the same metric over the evals of a type: `capability` or `regression`.
     #[serde(default)]
     pub by_type: BTreeMap<String, PartThreshold>,
@@ -115,6 +118,19 @@ pub struct ThresholdBounds {
     /// Thresholds for the same metric over the evals whose id matches a glob.
     #[serde(default)]
     pub by_eval: BTreeMap<String, PartThreshold>,
+}
+
+impl ThresholdBounds {
+    /// Whether parts of the run have their own thresholds.
+    pub fn has_parts(&self) -> bool {
+        let parts = [
+            &self.by_type,
+            &self.by_category,
+            &self.by_tag,
+            &self.by_eval,
+        ];
+        parts.into_iter().any(|parts| !parts.is_empty())
+    }
 }
 
 /// A threshold for a part of the run: like the one for the whole run, whose `bound` applies unless

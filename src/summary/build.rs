@@ -6,6 +6,7 @@ use super::SummaryError;
 use super::columns::CaseView;
 use super::compare::{self, CompareSettings};
 use super::composite;
+use super::corrected;
 use super::disclosure::disclosure;
 use super::failures::{self, FailureSubject};
 use super::fold::SummaryFold;
@@ -18,7 +19,8 @@ use super::rerun;
 use crate::model::{
     CaseResult, Comparison, ComparisonReference, Counts, Disclosure, Estimate, EvalResult, Failure,
     Figure, Gate, GateSpec, GateTallies, JudgeHealth, Metadata, ModelsUsed, Omitted, Outcome,
-    PastRate, RunStarted, RunWarning, SampleResult, ScoresSource, Shard, Summary, Totals, Trust,
+    PastRate, PeopleSummary, RunStarted, RunWarning, SampleResult, ScoresSource, Shard, Summary,
+    Totals, Trust,
 };
 
 /// A run's summary but for its gate.
@@ -36,6 +38,7 @@ pub struct UngatedSummary {
     disclosure: Option<Box<Disclosure>>,
     models: Option<ModelsUsed>,
     judges: Option<JudgeHealth>,
+    people: Option<Box<PeopleSummary>>,
     /// Beside an earlier run or accepted scores, when the run was to be compared with either.
     pub comparison: Option<Box<Comparison>>,
     history: Vec<PastRate>,
@@ -57,7 +60,7 @@ impl SummaryFold {
         let started = self.started()?;
         let mut thresholds = started.config.gate.thresholds.iter();
         let on_end = thresholds.any(|threshold| threshold.on != Figure::Value);
-        Ok(tallies(&self.counted(started, on_end), started))
+        Ok(tallies(self, &self.counted(started, on_end), started))
     }
 
     /// Counts everything that was taken.
@@ -65,7 +68,7 @@ impl SummaryFold {
         let started = self.started()?.clone();
         let shards = self.sessions.lone_shards();
         let counted = self.counted(&started, true);
-        let tallies = tallies(&counted, &started);
+        let tallies = tallies(self, &counted, &started);
         let mut lister = SummaryLister::new(self, started.config.include_details);
         let estimates = ranged(&tallies);
         let evals: Vec<EvalResult> = counted.evals.iter().map(|eval| lister.eval(eval)).collect();
@@ -97,7 +100,11 @@ impl SummaryFold {
             interrupted: self.sessions.interrupted(),
             models: self.calls.finish(&counted.evals),
             disclosure: disclosure(&started, &counted.evals),
-            judges: counted.judges().map(|counts| self.judges.health(counts)),
+            judges: counted.judges().map(|counts| JudgeHealth {
+                worth: corrected::worth(self, counts, &started),
+                ..self.judges.health(counts)
+            }),
+            people: self.people.finish(started.config.seed),
             shards,
             estimates,
             comparison: self.comparison(&started)?,
@@ -202,6 +209,7 @@ impl UngatedSummary {
             models: self.models,
             disclosure: self.disclosure,
             judges: self.judges,
+            people: self.people,
             fail_on: self
                 .started
                 .config
@@ -221,7 +229,7 @@ impl UngatedSummary {
     }
 }
 
-fn tallies(counted: &CountedRun<'_>, started: &RunStarted) -> GateTallies {
+fn tallies(fold: &SummaryFold, counted: &CountedRun<'_>, started: &RunStarted) -> GateTallies {
     let mut actual = counted.tally(OutcomeReading::Graded);
     let (mut worst, mut best) = if counted.is_open() {
         (
@@ -234,11 +242,12 @@ fn tallies(counted: &CountedRun<'_>, started: &RunStarted) -> GateTallies {
     for reading in [&mut actual, &mut worst, &mut best] {
         composite::add(&started.config.composites, &mut reading.metrics);
     }
-    let readings = [
+    let mut readings = [
         (OutcomeReading::Graded, &mut actual),
         (OutcomeReading::Worst, &mut worst),
         (OutcomeReading::Best, &mut best),
     ];
+    corrected::add(fold, counted, started, &mut readings);
     parts::add(counted, started, readings);
     let CountedRun {
         errored,

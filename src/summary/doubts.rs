@@ -70,12 +70,17 @@ impl RunDoubts {
         self.rules.insert(key, place);
     }
 
+    /// How the grades of a case are combined, if not all of them must pass.
+    pub fn rule(&self, eval: usize, case: usize) -> Option<&CombineRule> {
+        let place = self.rules.get(&(eval as u32, case as u32))?;
+        self.known.get(*place)
+    }
+
     /// A later event of a sample takes the place of an earlier one.
     pub fn finished(&mut self, key: SampleKey, case: usize, verdict: &Verdict) {
-        let (eval, case) = (key.0, case as u32);
-        let place = self.rules.get(&(eval, case));
-        let rule = place.and_then(|at| self.known.get(*at));
-        match contradiction(verdict, rule) {
+        let found = contradiction(verdict, self.rule(key.0 as usize, case));
+        let case = case as u32;
+        match found {
             Some(found) => {
                 _ = self
                     .contradictions

@@ -14,12 +14,13 @@ use super::packed::{
     ADJUDICATED, COST_IN_PART, EMPTY_PASS, FLAKY, GRADED_AGAIN, KEPT, PackedSample, REUSED,
     UNLISTED_FILES, USAGE_IN_PART,
 };
+use super::people::PeopleFold;
 use super::repeated::RepeatedOutputs;
 use super::sessions::FoldedSessions;
 use crate::model::limits;
 use crate::model::{
-    CasesPlanned, EvalPlanned, Event, InputShown, Outcome, ReuseCounts, RunStarted, RunWarning,
-    SampleFinished, SampleResult, SampleSkipped, private_case_id,
+    CalibrationFile, CasesPlanned, EvalPlanned, Event, InputShown, Outcome, ReuseCounts,
+    RunStarted, RunWarning, SampleFinished, SampleResult, SampleSkipped, private_case_id,
 };
 
 /// What is known of a run so far.
@@ -30,6 +31,7 @@ pub struct SummaryFold {
     pub(super) evals: Vec<EvalFold>,
     pub(super) calls: CallTotals,
     pub(super) judges: JudgeNames,
+    pub(super) people: PeopleFold,
     index: HashMap<String, usize>,
     /// The eval and case that were spoken of last: the next event is mostly of the same or the next
     /// one.
@@ -127,6 +129,7 @@ impl SummaryFold {
             evals: Vec::new(),
             calls: CallTotals::default(),
             judges: JudgeNames::default(),
+            people: PeopleFold::default(),
             index: HashMap::new(),
             last: (0, 0),
             planned_samples: 0,
@@ -179,6 +182,25 @@ impl SummaryFold {
     pub fn finished(&self, eval: &str, case: &str, sample: u32) -> Option<Outcome> {
         let packed = self.case(eval, case)?.samples().get(sample as usize)?;
         packed.is_finished().then(|| packed.outcome())
+    }
+
+    /// True when a judge graded a sample.
+    pub fn has_judged(&self) -> bool {
+        self.judges.are_known()
+    }
+
+    /// Adds calibrations that count before those of the run's start.
+    pub fn calibrate(&mut self, calibrations: Vec<CalibrationFile>) {
+        let Some(started) = &mut self.started else {
+            return;
+        };
+        let known = &mut started.config.calibrations;
+        let is_new = |old: &CalibrationFile| {
+            let mut new = calibrations.iter();
+            new.all(|new| new.fingerprint != old.fingerprint)
+        };
+        known.retain(is_new);
+        known.extend(calibrations);
     }
 
     /// How many samples were taken from an earlier run.
@@ -467,7 +489,11 @@ impl SummaryFold {
             },
             model: self.calls.add(&sample.attempts, from),
             trust: details::trust(&verdict.grades),
-            judged: self.judges.see(&verdict.grades),
+            judged: self.judges.see(
+                &self.evals[at].info.id,
+                &verdict.grades,
+                self.doubts.rule(at, case),
+            ),
             metrics: if graded {
                 details::metrics(&verdict.grades)
             } else {
@@ -475,6 +501,8 @@ impl SummaryFold {
             },
         };
         let eval = &mut self.evals[at];
+        self.people
+            .see(sample, &verdict.grades, eval.info.is_private());
         self.repeated
             .see((at, case), eval.case(case).samples().len(), first);
         self.doubts

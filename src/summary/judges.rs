@@ -1,14 +1,15 @@
 //! How judges did: what is kept of a judged sample, and the figures over them. Words that judges
 //! said are not here.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::columns::CaseView;
 use super::metrics::{CountedEval, blank, undefined_because};
 use super::outcomes::OutcomeReading;
+use crate::calibration::{CalibratedJudge, JudgedCounts};
 use crate::model::{
-    Bound, Cause, Estimate, Fingerprint, Grade, Judge, JudgeHealth, JudgeVote, JudgeVotes, Metric,
-    Outcome, ReplyFault,
+    Bound, Cause, Combine, CombineRule, Estimate, Fingerprint, Grade, Judge, JudgeHealth,
+    JudgeVote, JudgeVotes, JudgeWorth, Metric, Outcome, ReplyFault, RunStarted,
 };
 
 /// Usable votes from which on a judge that never gave but one score is conspicuous.
@@ -18,11 +19,56 @@ const CONSTANT: u64 = 10;
 #[derive(Debug, Default)]
 pub(super) struct JudgeNames {
     numbers: BTreeMap<String, u32>,
+    /// Judges as they are configured: names and fingerprints.
+    panels: Vec<(String, String)>,
+    /// Their numbers by fingerprint, or by name after a space.
+    panel_numbers: HashMap<String, u32>,
 }
 
-/// What is kept of a sample with grades by judges.
+/// What is kept of a sample with grades by judges, and what decides its verdict.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct JudgedSample(Box<[FoldedVerdict]>);
+pub(crate) struct JudgedSample(Box<[FoldedVerdict]>, SampleDecider);
+
+/// What decides the verdict of a sample.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SampleDecider {
+    /// Code or people, whatever a judge says.
+    Others,
+    /// One judge alone.
+    Judge,
+    /// Judges together with others.
+    Several,
+}
+
+impl SampleDecider {
+    fn of(grades: &[Grade], rule: Option<&CombineRule>) -> SampleDecider {
+        let counted = || grades.iter().filter(|grade| !grade.informative);
+        let others = || counted().filter(|grade| !is_judged(grade));
+        let judges = counted().filter(|grade| is_judged(grade)).count();
+        let ended = |outcome| others().any(|grade| grade.outcome == outcome);
+        match (judges, rule.map(|rule| rule.how)) {
+            (0, _) => SampleDecider::Others,
+            (1, _) if others().next().is_none() => SampleDecider::Judge,
+            (1, None | Some(Combine::All)) if ended(Outcome::Failed) => SampleDecider::Others,
+            (1, Some(Combine::Any)) if ended(Outcome::Passed) => SampleDecider::Others,
+            (1, None | Some(Combine::All | Combine::Any)) => SampleDecider::Judge,
+            _ => SampleDecider::Several,
+        }
+    }
+}
+
+impl JudgedSample {
+    pub(super) fn decider(&self) -> SampleDecider {
+        self.1
+    }
+
+    /// The judge that decides, as it is configured, and its verdict.
+    pub(super) fn deciding(&self) -> Option<(u32, bool)> {
+        let mut counted = self.0.iter().filter(|verdict| !verdict.informative);
+        let verdict = counted.next()?;
+        Some((verdict.panel, verdict.passed?))
+    }
+}
 
 /// One verdict of a panel.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,6 +77,10 @@ struct FoldedVerdict {
     errored: Option<Cause>,
     /// Stands for the question; `None` when it has no name.
     question: Option<u64>,
+    /// The judge as it is configured, and its verdict before a negation, if it gave one.
+    panel: u32,
+    passed: Option<bool>,
+    informative: bool,
     cut: bool,
     neutralised: bool,
     votes: Box<[FoldedVote]>,
@@ -60,21 +110,52 @@ fn is_judged(grade: &Grade) -> bool {
 }
 
 impl JudgeNames {
-    /// What is kept of a sample's grades; `None` when no judge was asked.
-    pub fn see(&mut self, grades: &[Grade]) -> Option<JudgedSample> {
+    /// True when a judge graded a sample.
+    pub fn are_known(&self) -> bool {
+        !self.panels.is_empty()
+    }
+
+    /// What is kept of the grades of a sample of an eval, which `rule` combines; `None` when no
+    /// judge was asked.
+    pub fn see(
+        &mut self,
+        eval: &str,
+        grades: &[Grade],
+        rule: Option<&CombineRule>,
+    ) -> Option<JudgedSample> {
         if !grades.iter().any(is_judged) {
             return None;
         }
+        let judged = grades.iter().filter(|grade| is_judged(grade));
         Some(JudgedSample(
-            grades
-                .iter()
-                .filter(|grade| is_judged(grade))
-                .map(|g| self.verdict(g))
-                .collect(),
+            judged.map(|grade| self.verdict(eval, grade)).collect(),
+            SampleDecider::of(grades, rule),
         ))
     }
 
-    fn verdict(&mut self, grade: &Grade) -> FoldedVerdict {
+    /// The number of a judge as it is configured.
+    fn panel(&mut self, eval: &str, grade: &Grade) -> u32 {
+        let name = grade.grader.as_deref().unwrap_or(eval);
+        let judged = grade.judged.as_deref();
+        let fingerprint = judged.map_or("", |judged| judged.fingerprint.as_str());
+        let unknown;
+        let key = match fingerprint {
+            "" => {
+                unknown = format!(" {name}");
+                unknown.as_str()
+            }
+            fingerprint => fingerprint,
+        };
+        if let Some(number) = self.panel_numbers.get(key) {
+            return *number;
+        }
+        let number = self.panels.len() as u32;
+        self.panels.push((name.to_owned(), fingerprint.to_owned()));
+        self.panel_numbers.insert(key.to_owned(), number);
+        number
+    }
+
+    fn verdict(&mut self, eval: &str, grade: &Grade) -> FoldedVerdict {
         let judged = grade.judged.as_deref();
         let errored =
             (grade.outcome == Outcome::Errored).then(|| grade.cause.unwrap_or(Cause::Harness));
@@ -85,6 +166,13 @@ impl JudgeNames {
         FoldedVerdict {
             errored,
             question: question.map(short),
+            panel: self.panel(eval, grade),
+            passed: match grade.outcome {
+                Outcome::Passed => Some(!grade.negated),
+                Outcome::Failed => Some(grade.negated),
+                _ => None,
+            },
+            informative: grade.informative,
             cut: judged.is_some_and(|judged| judged.cut),
             neutralised: judged.is_some_and(|judged| judged.neutralised),
             votes: votes.iter().map(|vote| self.vote(vote)).collect(),
@@ -150,6 +238,59 @@ impl JudgeNames {
             neutralised,
             total: counts.total.told(),
             by_model,
+            worth: Vec::new(),
+        }
+    }
+
+    /// The calibrations of the judges of a run, by number.
+    pub fn calibrated<'a>(
+        &'a self,
+        counts: &'a JudgeCounts,
+        started: &'a RunStarted,
+    ) -> impl Iterator<Item = PanelWorth<'a>> {
+        let (files, run) = (&started.config.calibrations, &started.run.run_id);
+        counts.by_panel.iter().filter_map(move |(number, counts)| {
+            let (name, fingerprint) = self.panels.get(*number as usize)?;
+            Some(PanelWorth {
+                number: *number,
+                name,
+                fingerprint,
+                counts: *counts,
+                judge: CalibratedJudge::find(files, (name, fingerprint), run, *counts),
+            })
+        })
+    }
+}
+
+/// A judge as it is configured, with its verdicts and what they are worth.
+pub(super) struct PanelWorth<'a> {
+    pub number: u32,
+    pub name: &'a str,
+    fingerprint: &'a str,
+    pub counts: JudgedCounts,
+    pub judge: CalibratedJudge<'a>,
+}
+
+impl PanelWorth<'_> {
+    /// For reports.
+    pub fn told(&self) -> JudgeWorth {
+        let file = self.judge.file;
+        let [sensitivity, specificity] = self.judge.shares();
+        let [judged_rate, corrected_rate] = self.judge.rates(self.counts);
+        let labels = file.map_or(0, |file| file.confusion.iter().map(|row| row.count).sum());
+        JudgeWorth {
+            judge: self.name.to_owned(),
+            fingerprint: self.fingerprint.to_owned(),
+            status: self.judge.status,
+            calibrated_at: file.map(|file| file.calibrated_at.clone()),
+            labels_of: file.and_then(|file| file.labels.run.clone().or(file.labels.file.clone())),
+            labels,
+            judged: self.counts.judged,
+            judged_passed: self.counts.passed,
+            sensitivity,
+            specificity,
+            judged_rate,
+            corrected_rate,
         }
     }
 }
@@ -194,6 +335,8 @@ pub(super) struct JudgeCounts {
     neutralised: u64,
     total: JudgeSums,
     by_judge: BTreeMap<u32, JudgeSums>,
+    /// Verdicts of judges as they are configured.
+    by_panel: BTreeMap<u32, JudgedCounts>,
     /// Pairs with a vote that could not be used.
     open_pairs: u64,
 }
@@ -323,17 +466,23 @@ impl JudgeCounts {
         repeated: &mut HashMap<(u32, u64), RepeatedVotes>,
     ) -> bool {
         let mut any = case.has_judge();
+        let mut panels = BTreeSet::new();
         for slot in case.slots() {
             match case.judged(slot) {
                 Some(sample) => {
                     any = true;
                     self.sample(sample, repeated);
+                    let judged = sample.0.iter().filter(|verdict| verdict.passed.is_some());
+                    panels.extend(judged.map(|verdict| verdict.panel));
                 }
                 None if case.has_judge() => {
                     self.missing += u64::from(!case.eval.packed(slot).outcome().is_graded());
                 }
                 None => {}
             }
+        }
+        for panel in panels {
+            self.by_panel.entry(panel).or_default().cases += 1;
         }
         any
     }
@@ -347,6 +496,11 @@ impl JudgeCounts {
             }
             self.cut += u64::from(verdict.cut);
             self.neutralised += u64::from(verdict.neutralised);
+            if let Some(passed) = verdict.passed {
+                let counts = self.by_panel.entry(verdict.panel).or_default();
+                counts.judged += 1;
+                counts.passed += u64::from(passed);
+            }
             self.panel(&verdict.votes);
             for vote in &verdict.votes {
                 self.total.add(vote);

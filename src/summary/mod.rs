@@ -14,6 +14,7 @@ pub mod compare;
 mod compared_tests;
 mod composite;
 mod contents;
+mod corrected;
 #[cfg(test)]
 mod counting_tests;
 mod details;
@@ -36,6 +37,7 @@ mod packed;
 mod parts;
 #[cfg(test)]
 mod parts_tests;
+mod people;
 #[cfg(test)]
 pub(crate) mod random_run;
 mod recommend;

@@ -12,6 +12,7 @@ mod server;
 mod support;
 
 mod cache;
+mod calibrate;
 mod check;
 mod docs;
 mod faults;

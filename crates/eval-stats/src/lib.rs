@@ -42,8 +42,8 @@ pub use agreement::{
     agreement_interval, cohen_interval, cohen_kappa,
 };
 pub use corrected::{
-    CorrectedMean, CorrectedRate, JudgeConfusion, LabelledShare, LabelledValue, ShareEstimate,
-    corrected_mean, difference_of_means,
+    CorrectedMean, CorrectedRate, JudgeConfusion, LabelledShare, LabelledValue, RateStratum,
+    ShareEstimate, corrected_mean, difference_of_means, stratified_rate,
 };
 pub use interval::{Interval, IntervalMethod, normal_quantile};
 pub use paired::{
@@ -93,6 +93,8 @@ pub enum UndefinedReason {
     TooFewLabels { n: usize, needed: usize },
     #[error("one rating is so rare that more than 5 % of resamples lack it")]
     TooRare,
+    #[error("raters agree in one category only, which is too few for an interval")]
+    AgreedCategory,
     #[error("the judge's verdicts can't be distinguished from chance")]
     LikeChance,
     #[error(

@@ -33,6 +33,7 @@ pub(super) fn grade(
         notices: notices(question, &votes, scale),
         cut: question.cut,
         neutralised: question.neutralised,
+        fingerprint: judge.fingerprint().to_string(),
         asked: question.told(judge.models.first().and_then(own).as_deref()),
         ..Judged::default()
     };

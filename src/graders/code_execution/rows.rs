@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn rows_and_columns_are_compared_as_sqlite_has_them() {
-        let told = |test: RowsTest, actual: &QueryTable, wanted: &QueryTable| {
+        let compared = |test: RowsTest, actual: &QueryTable, wanted: &QueryTable| {
             let grade = judge(&test, actual, wanted);
             format!("{} {}", grade.outcome, grade.reason)
         };
@@ -249,29 +249,29 @@ mod tests {
         let turned = table(&["n", "m"], json!([[2.5, null], [1.0, "x"]]));
         let blob = table(&["z"], json!([[{"$bytes": "00ff"}]]));
         let lines = [
-            cause_and_reason(test(None, false), &two, &turned),
-            cause_and_reason(test(None, true), &two, &turned),
-            cause_and_reason(test(Some(&["A", "B"]), false), &two, &turned),
-            cause_and_reason(test(Some(&["a", "c"]), false), &two, &turned),
-            cause_and_reason(test(None, false), &two, &blob),
-            cause_and_reason(test(None, false), &blob, &blob),
-            cause_and_reason(test(None, false), &table(&["z"], json!([])), &blob),
-            cause_and_reason(
+            compared(test(None, false), &two, &turned),
+            compared(test(None, true), &two, &turned),
+            compared(test(Some(&["A", "B"]), false), &two, &turned),
+            compared(test(Some(&["a", "c"]), false), &two, &turned),
+            compared(test(None, false), &two, &blob),
+            compared(test(None, false), &blob, &blob),
+            compared(test(None, false), &table(&["z"], json!([])), &blob),
+            compared(
                 test(None, false),
                 &table(&[], json!([])),
                 &table(&[], json!([])),
             ),
-            cause_and_reason(
+            compared(
                 test(None, false),
                 &table(&["z"], json!([])),
                 &table(&[], json!([])),
             ),
-            cause_and_reason(
+            compared(
                 test(None, false),
                 &table(&["z"], json!([])),
                 &table(&["z", "y"], json!([])),
             ),
-            cause_and_reason(
+            compared(
                 test(None, false),
                 &table(&["z"], json!([["1"]])),
                 &table(&["z"], json!([[1]])),

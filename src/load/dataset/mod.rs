@@ -36,8 +36,32 @@ use super::workspace;
 use crate::model::{Case, CaseSource, CodeGrader, DatasetRead, GraderKind, ProgramLimits};
 use crate::spec::{DatasetPin, DatasetSpec};
 use intake::RowIntake;
-use records::{RecordLayout, RowPlace};
+use records::{RecordLayout, RecordStream, RowPlace};
 use source::DataFile;
+
+/// The rows of a file of CSV (`.csv`) or JSON lines, each with the line that it begins on.
+///
+/// # Errors
+/// What is wrong with the file or with its first row that is not a record, with the line.
+pub fn table_rows(path: &Path) -> Result<Vec<(usize, Map<String, Value>)>, String> {
+    let is_csv = path
+        .extension()
+        .is_some_and(|extension| extension.eq_ignore_ascii_case("csv"));
+    let layout = match is_csv {
+        true => RecordLayout::Csv,
+        false => RecordLayout::LinesOrArray,
+    };
+    let mut rows = Vec::new();
+    for batch in RecordStream::open(path, layout, None).map_err(|error| error.to_string())? {
+        let mut batch = batch.map_err(|error| error.to_string())?;
+        for at in 0..batch.len() {
+            let line = batch.line(at);
+            let row = batch.take(at);
+            rows.push((line, row.map_err(|why| format!("line {line}: {why}"))?));
+        }
+    }
+    Ok(rows)
+}
 
 /// How rows become cases. It owns all it needs, so that it outlives the loading of its suite.
 trait CaseRecipe: fmt::Debug + Send + Sync {
@@ -152,21 +176,22 @@ pub(super) fn load(
         DatasetSpec::Mmlu(own) if own.path.ends_with(".csv") => {
             RecordLayout::CsvRows(&benchmarks::mmlu::COLUMNS)
         }
-        DatasetSpec::Jsonl(_)
-        | DatasetSpec::Humaneval(_)
-        | DatasetSpec::Bigcodebench(_)
-        | DatasetSpec::Ds1000(_)
-        | DatasetSpec::Gsm8k(_)
-        | DatasetSpec::Mmlu(_)
-        | DatasetSpec::MultiplE(_)
-        | DatasetSpec::HumanevalPack(_)
-        | DatasetSpec::Ifeval(_)
-        | DatasetSpec::CodeContests(_)
-        | DatasetSpec::Apps(_) => RecordLayout::Lines,
+        DatasetSpec::Jsonl(_) => RecordLayout::Lines,
         DatasetSpec::Evalplus(_) => RecordLayout::PythonLines,
         DatasetSpec::Json(_) => RecordLayout::Array,
         DatasetSpec::Csv(_) => RecordLayout::Csv,
-        DatasetSpec::Mbpp(_) | DatasetSpec::Livecodebench(_) => RecordLayout::LinesOrArray,
+        DatasetSpec::Humaneval(_)
+        | DatasetSpec::Mbpp(_)
+        | DatasetSpec::Bigcodebench(_)
+        | DatasetSpec::Livecodebench(_)
+        | DatasetSpec::MultiplE(_)
+        | DatasetSpec::HumanevalPack(_)
+        | DatasetSpec::Ds1000(_)
+        | DatasetSpec::CodeContests(_)
+        | DatasetSpec::Apps(_)
+        | DatasetSpec::Gsm8k(_)
+        | DatasetSpec::Mmlu(_)
+        | DatasetSpec::Ifeval(_) => RecordLayout::LinesOrArray,
     };
     let at = node.locate("/path");
     let file = existing_file(desk.dir, path, &desk.suite.fence, at);

@@ -141,7 +141,10 @@ fn lack(metric: &Metric, evals: &[Arc<Eval>], target: Option<&Target>) -> Option
             .filter_map(|g| g.panel.as_ref())
     };
     match (metric, target) {
-        (metric, _) if metric.is_of_judges() && panels().next().is_none() => {
+        (metric, _)
+            if (metric.is_of_judges() || metric.is_of_calibrations())
+                && panels().next().is_none() =>
+        {
             Some("none of its cases has a grader of type `model`")
         }
         (JudgeDisagreementRate, _)

@@ -90,9 +90,18 @@ pub(super) fn metric_name(
     }
 }
 
+/// A corrected rate, or the worth of a judge, of a part of the run.
+fn of_part(name: &str, at: Option<Span>) -> Problem {
+    let message = format!("`{name}` rests on calibrations, which are for the whole run");
+    Problem::error(Code::UnknownMetric, at, message).hint("remove the part of the run")
+}
+
 /// A part that the metric can't have.
 fn part_fault(name: &MetricName, at: Option<Span>) -> Option<Problem> {
     let part = name.part.as_ref()?;
+    if name.metric.is_of_calibrations() {
+        return Some(of_part(&name.metric.to_string(), at));
+    }
     if name.is_contradictory() {
         let message = format!(
             "`{}` is already limited to evals of one type, so `{part}` is not allowed",
@@ -157,6 +166,21 @@ fn asks(
         ThresholdSpec::Bounds(bounds) => bounds,
     };
     let figure = figure(bounds.bound, bounds.on, place.value, problems).unwrap_or_default();
+    let mut whole = whole;
+    if bounds.corrected == Some(true) {
+        match (
+            whole.name.metric.corrected(),
+            bounds.has_parts() || whole.name.part.is_some(),
+        ) {
+            (Some(metric), false) => whole.name.metric = metric,
+            (None, _) => {
+                let message = format!("`{written}` can't be corrected");
+                let hint = "`pass_rate`, `case_pass_rate` and `pass@1` can";
+                problems.push(Problem::error(Code::UnknownMetric, place.key, message).hint(hint));
+            }
+            (Some(_), true) => problems.push(of_part(written, place.key)),
+        }
+    }
     let groups = [
         ("by_type", "type", &bounds.by_type),
         ("by_category", "category", &bounds.by_category),

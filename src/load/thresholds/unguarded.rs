@@ -108,6 +108,7 @@ fn composite_left(composite: &Composite, evals: &[Arc<Eval>]) -> Option<f64> {
 /// What is left of a metric when all capability evals fail and all regressions pass; `None` where
 /// that says nothing of it. Scores of what fails are taken for 0.
 fn share_left(metric: &Metric, evals: &[Arc<Eval>]) -> Option<f64> {
+    let metric = &metric.uncorrected().unwrap_or_else(|| metric.clone());
     let weigh: fn(&Eval) -> f64 = match metric {
         Metric::PassAt(_) | Metric::PassHat(_) | Metric::PassHatUnbiased(_) => {
             |eval| eval.cases.len() as f64

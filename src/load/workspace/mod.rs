@@ -448,7 +448,7 @@ pub(super) fn solution(
                             argv.len() + 1,
                             word.kind()
                         );
-                        let at = node.locate("/command");
+                        let at = node.key_span("/command");
                         let problem = Problem::error(Code::WrongType, at, message);
                         return desk.refuse(problem.hint(COMMAND));
                     }

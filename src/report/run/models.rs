@@ -40,6 +40,16 @@ pub fn section(page: &mut Page, summary: &Summary, view: &PageView) {
         }));
         let more = health.by_model.len().saturating_sub(view.limits.notes);
         page.more(view, more, "judge");
+        if !health.worth.is_empty() {
+            page.subsection("Judges and people");
+            page.list(health.worth.iter().take(view.limits.notes).map(|worth| {
+                let judge = judges::of_worth(worth);
+                let name = bold(outside(&worth.judge));
+                described(ListItem::dash(name), &judge.lines, &judge.remarks)
+            }));
+            let more = health.worth.len().saturating_sub(view.limits.notes);
+            page.more(view, more, "judge");
+        }
     }
 }
 
@@ -89,6 +99,8 @@ fn brief(page: &mut Page, summary: &Summary) {
                 .values()
                 .flat_map(|votes| judges::of_judge(votes).remarks),
         );
+        let worth = health.worth.iter();
+        remarks.extend(worth.flat_map(|worth| judges::of_worth(worth).remarks));
     }
     page.push(PageBlock::Gap);
     page.facts((!costs.is_empty()).then(|| (bold("Cost"), costs)));

@@ -71,6 +71,9 @@ impl PairedMeasure {
             LatencyP50Ms | LatencyP95Ms => {
                 return Err("is a percentile, which a single case does not have");
             }
+            metric if metric.uncorrected().is_some() => {
+                return Err("rests on calibrations of judges, not on single cases");
+            }
             metric if metric.is_of_judges() => return Err("measures judges, not the target"),
             _ => return Err("is a sum over the run, which a single case does not have"),
         };

@@ -650,7 +650,7 @@ fn flaky_and_pending_ones_are_named() {
         .case("chat", Pending, None);
     let mut waits = said;
     assert_snapshot!(waits.text(), @"
-    2 samples of cap-tone › mail (and 1 more) wait for a human grade: review them with `eval-harness show`; for a verdict, replace the human grader with a code grader or a judge
+    2 samples of cap-tone › mail (and 1 more) wait for a human grade: review them with `eval-harness review`, then `eval-harness regrade --people`
     1 sample of cap-029 passed on a later attempt only: find out what varies before you raise retries; pass@k and pass^k count first attempts
     ");
     waits.gate.decision = Decision::Pending;

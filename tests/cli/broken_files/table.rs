@@ -986,15 +986,10 @@ vec![
         name: "suite.yaml",
         text: "eval_suite:\n  name: s\n  target: {type: command, command: [sh], output: json}\n  workspace: {}\n  evals:\n    - {id: a, input: x, solution: 5, grader: {type: code, config: {method: diff, max_lines: 3}}}\n    - {id: b, input: x, solution: 5, expected: 5}\n    - {id: c, input: x, expected: 5, solution: {command: [sh, [x]]}}\n    - {id: d, input: x, expected: 5, solution: {command: sh solve.sh}}\n",
         said: &[
-            "6:23 wrong-type: `solution`: expected a patch, `{dir: FOLDER}` or `{command: [PROGRAM, ...]}`, found a number | the graders of this case look at the workspace only",
-            "8:47 wrong-type: element 2 of `command`: expected a text, found a list | write the command as a list, such as `[sh, solve.sh]`",
-            "9:47 wrong-type: `command`: expected a list of texts, found a text | write the program and its arguments as a list: `command: [sh, solve.sh]`",
+            "6:25 wrong-type: `solution`: expected a patch, `{dir: FOLDER}` or `{command: [PROGRAM, ...]}`, found a number | the graders of this case look at the workspace only",
+            "8:49 wrong-type: element 2 of `command`: expected a text, found a list | write the command as a list, such as `[sh, solve.sh]`",
+            "9:49 wrong-type: `command`: expected a list of texts, found a text | write the program and its arguments as a list: `command: [sh, solve.sh]`",
         ],
-    },
-    Broken {
-        name: "suite.yaml",
-        text: "eval_suite:\n  name: s\n  target: {type: agent, agent: command, command: [sh], args: --fast -v}\n  executors: {c: {file: x.c, compile: cc -O2 x.c, run: ./a.out 1}}\n  evals: [{id: a, input: x, expected: y}]\n",
-        said: &[],
     },
     Broken {
         name: "suite.yaml",

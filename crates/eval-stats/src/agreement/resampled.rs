@@ -1,6 +1,8 @@
 //! Intervals of agreement by the bootstrap over items.
 
-use super::{AgreementMeasure, RatingTable, cohen_of};
+use std::collections::BTreeSet;
+
+use super::{AgreementMeasure, RatingDistance, RatingTable, cohen_of};
 use crate::UndefinedReason;
 use crate::distributions::t_quantile;
 use crate::draws::{IndexDraws, resampled};
@@ -18,16 +20,26 @@ const MOST_UNDEFINED: f64 = 0.05;
 /// The interval of a coefficient over items like these.
 ///
 /// # Errors
-/// `TooFewItems` below [`MIN_ITEMS`], `TooRare` when many resamples hold one category only, and
-/// `NoVariation` when all resamples have the same coefficient, as those of perfect agreement have.
+/// `TooFewItems` below [`MIN_ITEMS`], `TooRare` when many resamples hold one category only,
+/// `AgreedCategory` when raters agree in a single category, and `NoVariation`
+/// when all resamples have the same coefficient, as those of perfect agreement have.
 pub fn agreement_interval(
     table: &RatingTable,
     measure: AgreementMeasure,
     seed: u64,
     level: f64,
 ) -> Result<Interval, UndefinedReason> {
-    let items = table.items.len();
-    over_items(items, table.pairable(), seed, level, |drawn| {
+    let is_nominal = match measure {
+        AgreementMeasure::FleissKappa => true,
+        AgreementMeasure::KrippendorffAlpha(distance) => {
+            distance == RatingDistance::Nominal || table.used_categories() == 2
+        }
+        // Their chance agreement does not grow with the share of the commonest rating.
+        _ => false,
+    };
+    let agreed = is_nominal.then(|| table.agreed_categories());
+    let items = (table.items.len(), table.pairable());
+    over_items(items, agreed, seed, level, |drawn| {
         let mut items = drawn.iter().filter_map(|at| table.items.get(*at));
         Ok(table.of_items(measure, &mut items)?.coefficient)
     })
@@ -40,7 +52,10 @@ pub fn cohen_interval<L: Ord + Sync>(
     seed: u64,
     level: f64,
 ) -> Result<Interval, UndefinedReason> {
-    over_items(pairs.len(), pairs.len(), seed, level, |drawn| {
+    let equal = pairs.iter().filter(|(left, right)| left == right);
+    let agreed: BTreeSet<&L> = equal.map(|(label, _)| label).collect();
+    let items = (pairs.len(), pairs.len());
+    over_items(items, Some(agreed.len()), seed, level, |drawn| {
         Ok(cohen_of(drawn.iter().filter_map(|at| pairs.get(*at)))?.coefficient)
     })
 }
@@ -48,9 +63,14 @@ pub fn cohen_interval<L: Ord + Sync>(
 /// The percentile interval with tails that are widened to those of Student's t, since resamples
 /// vary less than samples do: T. Hesterberg, "What Teachers Should Know about the Bootstrap", The
 /// American Statistician 69 (2015), section 3.3.
+///
+/// `agreed` is the number of categories in which raters agree on an item, where the commonest rating
+/// weighs. In one category only, every resample has a coefficient of 0 or less, whatever the truth:
+/// with 20 items of which 2 to 5 % deserve the rarer rating, such intervals cover it in as few as
+/// half of the runs. With two categories they cover it in 93 % or more (docs/statistics.md).
 fn over_items(
-    items: usize,
-    pairable: usize,
+    (items, pairable): (usize, usize),
+    agreed: Option<usize>,
     seed: u64,
     level: f64,
     statistic: impl Fn(&[usize]) -> Result<f64, UndefinedReason> + Sync,
@@ -63,6 +83,9 @@ fn over_items(
             n: pairable,
             needed: MIN_ITEMS,
         });
+    }
+    if agreed.is_some_and(|agreed| agreed < 2) {
+        return Err(UndefinedReason::AgreedCategory);
     }
     let draw = |draws: &mut IndexDraws| {
         let drawn: Vec<usize> = (0..items)

@@ -57,6 +57,25 @@ impl RatingTable {
         self.items.iter().filter(|item| raters(item) >= 2.0).count()
     }
 
+    /// Categories with an item that two raters or more gave them.
+    pub(super) fn agreed_categories(&self) -> usize {
+        self.categories(2)
+    }
+
+    /// Categories that were used.
+    pub(super) fn used_categories(&self) -> usize {
+        self.categories(1)
+    }
+
+    /// Categories that some item got so often.
+    fn categories(&self, times: u32) -> usize {
+        let is_so = |at: &usize| {
+            let mut items = self.items.iter();
+            items.any(|item| item.get(*at).is_some_and(|count| *count >= times))
+        };
+        (0..self.values.len()).filter(is_so).count()
+    }
+
     /// The coefficient of all items.
     pub fn agreement(&self, measure: AgreementMeasure) -> Result<Agreement, UndefinedReason> {
         self.of_items(measure, &mut self.items.iter())

@@ -236,6 +236,18 @@ fn intervals_say_when_there_is_too_little() {
     rare.push((true, false));
     assert_eq!(
         cohen_interval(&rare, 1, 0.95),
+        Err(UndefinedReason::AgreedCategory)
+    );
+    let alpha = AgreementMeasure::KrippendorffAlpha(RatingDistance::Ordinal);
+    let rows: Vec<&[i32]> = [vec![&[1, 1][..]; 40], vec![&[1, 0][..]; 3]].concat();
+    assert_eq!(
+        agreement_interval(&table(&[0.0, 1.0], &rows), alpha, 1, 0.95),
+        Err(UndefinedReason::AgreedCategory)
+    );
+    // One item shows that the rarer rating may be agreed on, but many resamples lack it.
+    let rows: Vec<&[i32]> = [vec![&[1, 1][..]; 40], vec![&[0, 0][..]]].concat();
+    assert_eq!(
+        agreement_interval(&table(&[0.0, 1.0], &rows), alpha, 1, 0.95),
         Err(UndefinedReason::TooRare)
     );
     assert_eq!(cohen_interval(&rare, 1, 1.0), Err(UndefinedReason::Level));

@@ -75,10 +75,24 @@ impl JudgeConfusion {
         labelled: bool,
         weight: f64,
     ) -> Result<(), UndefinedReason> {
+        self.push_many(judged, labelled, weight, 1)
+    }
+
+    /// Adds `count` items of the same weight.
+    ///
+    /// # Errors
+    /// For a weight that is not above 0.
+    pub fn push_many(
+        &mut self,
+        judged: bool,
+        labelled: bool,
+        weight: f64,
+        count: u64,
+    ) -> Result<(), UndefinedReason> {
         if !(weight > 0.0 && weight.is_finite()) {
             return Err(UndefinedReason::Weights);
         }
-        self.add(judged, labelled, weight, 1.0);
+        self.add(judged, labelled, weight, count as f64);
         Ok(())
     }
 

@@ -15,4 +15,4 @@ mod tests;
 
 pub use confusion::{JudgeConfusion, LabelledShare, ShareEstimate};
 pub use mean::{CorrectedMean, LabelledValue, corrected_mean, difference_of_means};
-pub use rate::CorrectedRate;
+pub use rate::{CorrectedRate, RateStratum, stratified_rate};

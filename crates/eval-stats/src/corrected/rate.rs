@@ -1,9 +1,9 @@
 //! The rate at which people would pass all items.
 
-use super::confusion::{JudgeConfusion, LabelledShare};
+use super::confusion::{JudgeConfusion, LabelledShare, ShareEstimate};
 use crate::UndefinedReason;
 use crate::bisection::bisected;
-use crate::interval::{Interval, IntervalMethod};
+use crate::interval::{Interval, IntervalMethod, two_sided_quantile};
 
 /// The share of the allowed error that intervals of the parts may have. A figure is given only
 /// where the labels show a judge that is better than chance, which selects judges that look better
@@ -39,20 +39,71 @@ impl SharePart {
         })
     }
 
-    fn judged(passed: u64, n: u64, level: f64) -> Result<SharePart, UndefinedReason> {
-        if n == 0 || passed > n {
-            return Err(UndefinedReason::NoData);
-        }
-        SharePart::new(
-            &LabelledShare::of(passed as f64 / n as f64, n as f64),
-            level,
-        )
-    }
-
     /// How far it may lower a sum in which it counts `times`.
     fn lowers(&self, times: f64) -> f64 {
         times * if times > 0.0 { self.below } else { self.above }
     }
+}
+
+/// The share of `n` items that a judge passed.
+fn judged_share(passed: u64, n: u64) -> Result<LabelledShare, UndefinedReason> {
+    if n == 0 || passed > n {
+        return Err(UndefinedReason::NoData);
+    }
+    Ok(LabelledShare::of(passed as f64 / n as f64, n as f64))
+}
+
+/// The rate of a part of all items, such as those of one judge.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RateStratum {
+    pub items: f64,
+    /// How many independent items they are worth.
+    pub n: f64,
+    pub value: f64,
+    pub low: f64,
+    pub high: f64,
+}
+
+/// The rate over all strata, which are independent of each other: as variances would be, distances
+/// to the ends are combined, to each side its own (Zou & Donner 2008). How many items each stratum
+/// has was drawn, too.
+///
+/// # Errors
+/// Without items.
+pub fn stratified_rate(
+    strata: &[RateStratum],
+    level: f64,
+) -> Result<ShareEstimate, UndefinedReason> {
+    let z = two_sided_quantile(level)?;
+    let total: f64 = strata.iter().map(|stratum| stratum.items).sum();
+    if strata
+        .iter()
+        .any(|s| s.items < 0.0 || (s.items > 0.0 && s.n <= 0.0))
+    {
+        return Err(UndefinedReason::Weights);
+    }
+    if total <= 0.0 {
+        return Err(UndefinedReason::NoData);
+    }
+    let parts = || {
+        let some = strata.iter().filter(|stratum| stratum.items > 0.0);
+        some.map(|stratum| (stratum.items / total, stratum))
+    };
+    let value: f64 = parts().map(|(part, stratum)| part * stratum.value).sum();
+    let (mut below, mut above) = (0.0f64, 0.0f64);
+    for (part, stratum) in parts() {
+        let drawn = z * part * (stratum.value - value) / stratum.n.sqrt();
+        below = below
+            .hypot(part * (stratum.value - stratum.low))
+            .hypot(drawn);
+        above = above
+            .hypot(part * (stratum.high - stratum.value))
+            .hypot(drawn);
+    }
+    Ok(ShareEstimate {
+        value,
+        interval: mover(value - below, value + above, level),
+    })
 }
 
 impl JudgeConfusion {
@@ -73,12 +124,26 @@ impl JudgeConfusion {
         n: u64,
         level: f64,
     ) -> Result<CorrectedRate, UndefinedReason> {
-        self.better_than_chance(level)?;
-        self.by_draw(passed, n, level)
+        self.corrected_by_draw_of(&judged_share(passed, n)?, level)
     }
 
-    fn by_draw(&self, passed: u64, n: u64, level: f64) -> Result<CorrectedRate, UndefinedReason> {
-        let judged = SharePart::judged(passed, n, level)?;
+    /// The same for a share of items that a judge passed, which may be worth fewer independent ones
+    /// than they are.
+    pub fn corrected_by_draw_of(
+        &self,
+        judged: &LabelledShare,
+        level: f64,
+    ) -> Result<CorrectedRate, UndefinedReason> {
+        self.better_than_chance(level)?;
+        self.by_draw(judged, level)
+    }
+
+    fn by_draw(
+        &self,
+        judged: &LabelledShare,
+        level: f64,
+    ) -> Result<CorrectedRate, UndefinedReason> {
+        let judged = SharePart::new(judged, level)?;
         let right = SharePart::new(&self.passed_of(true)?, level)?;
         let missed = SharePart::new(&self.passed_of(false)?, level)?;
         let q = judged.share;
@@ -110,8 +175,17 @@ impl JudgeConfusion {
         n: u64,
         level: f64,
     ) -> Result<CorrectedRate, UndefinedReason> {
+        self.corrected_elsewhere_of(&judged_share(passed, n)?, level)
+    }
+
+    /// The same for a share, as [`corrected_by_draw_of`](JudgeConfusion::corrected_by_draw_of).
+    pub fn corrected_elsewhere_of(
+        &self,
+        judged: &LabelledShare,
+        level: f64,
+    ) -> Result<CorrectedRate, UndefinedReason> {
         self.better_than_chance(level)?;
-        let judged = SharePart::judged(passed, n, level)?;
+        let judged = SharePart::new(judged, level)?;
         let sensitivity = SharePart::new(&self.sensitivity()?, level)?;
         let specificity = SharePart::new(&self.specificity()?, level)?;
         let by_chance = 1.0 - specificity.share;
@@ -153,10 +227,9 @@ impl JudgeConfusion {
         if labels == 0 {
             return Err(UndefinedReason::NoData);
         }
+        let judged = judged_share(passed, n)?;
         least_number(n, |number| {
-            let rate = self
-                .times(number / labels as f64)
-                .by_draw(passed, n, level)?;
+            let rate = self.times(number / labels as f64).by_draw(&judged, level)?;
             Ok(rate.interval.high - rate.interval.low <= width)
         })
     }

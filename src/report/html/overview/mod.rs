@@ -355,6 +355,10 @@ fn judges_asked(summary: &Summary) -> Option<Value> {
         .iter()
         .take(limits::MODELS)
         .map(|(name, votes)| json!({ "name": name, "told": told(judges::of_judge(votes)) }))
+        .chain(health.worth.iter().take(limits::MODELS).map(|worth| {
+            let name = format!("{} beside people", worth.judge);
+            json!({ "name": name, "told": told(judges::of_worth(worth)) })
+        }))
         .collect();
     let more = health.by_model.len().saturating_sub(limits::MODELS);
     Some(json!({ "all": told(judges::of_all(health)), "by_model": by_model, "more": more }))
