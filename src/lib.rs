@@ -9,15 +9,17 @@
 //!
 //! ```text
 //! cli
-//! view
+//! view  review
 //! phase
 //! report  notify
 //! check
 //! run
 //! baseline  gate  summary
-//! calibration  grade  target
+//! calibration
+//! grade  target
 //! graders
 //! workspace
+//! ratings
 //! isolation  input  journal  load  test_results
 //! model
 //! spec  server
@@ -50,7 +52,9 @@ mod load;
 mod model;
 mod notify;
 mod phase;
+mod ratings;
 mod report;
+mod review;
 mod run;
 mod server;
 mod spec;

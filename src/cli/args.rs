@@ -14,6 +14,7 @@ mod new;
 mod phase;
 mod power;
 mod regrade;
+mod review;
 mod runs;
 mod show;
 mod view;
@@ -38,6 +39,7 @@ pub use self::new::{InitArgs, InitTemplate, NewArgs, NewKind};
 pub use self::phase::{PhaseArgs, PhaseFormat};
 pub use self::power::PowerArgs;
 pub use self::regrade::RegradeArgs;
+pub use self::review::RunReviewArgs;
 pub use self::runs::{RunsArgs, RunsPlaceArgs, RunsPruneArgs, RunsRmArgs, RunsVerb};
 pub use self::show::{OutcomeArgs, ShowArgs};
 pub use self::view::ViewArgs;
@@ -125,6 +127,8 @@ pub enum CliCommand {
     Ci(Box<CiRunArgs>),
     /// Grade the stored outputs of a run again, without calling the target. Judges are called.
     Regrade(Box<RegradeArgs>),
+    /// Rate outputs of a run: what people grade, and whether they agree with judges.
+    Review(RunReviewArgs),
     /// Render a report from the journal of a run, or join the shards of a run.
     Report(ReportArgs),
     /// Show cases in full: input, output, what was expected, what graders reported.

@@ -29,6 +29,7 @@ mod reference;
 mod regrade;
 mod report;
 mod resume;
+mod review;
 mod run;
 mod runs;
 mod scaffold;
@@ -181,6 +182,7 @@ pub fn main() -> process::ExitCode {
         CliCommand::Run(args) => run::run(&console, &args),
         CliCommand::Ci(args) => pull_request::ci(&console, *args),
         CliCommand::Regrade(args) => regrade::regrade(&console, &args),
+        CliCommand::Review(args) => review::review(&console, &args),
         CliCommand::Report(args) => report::report(&console, &args),
         CliCommand::Show(args) => show::show(&console, &args),
         CliCommand::Runs(args) => runs::runs(&console, &args),

@@ -15,7 +15,8 @@ pub fn regrade(console: &Console, args: &RegradeArgs) -> CliResult {
         args.session.output_dir.as_deref(),
     )?;
     // What `regrade` takes `run` takes, too.
-    let words = resume::typed("regrade", "--run");
+    let mut words = resume::typed("regrade", "--run");
+    words.retain(|word| word != "--people");
     let again = resume::again(&dir, &args.run, words)?;
     // Judges are asked, the target is not.
     let overrides = LoadOverrides {
@@ -46,6 +47,7 @@ pub fn regrade(console: &Console, args: &RegradeArgs) -> CliResult {
                 said,
                 cancel,
                 observers,
+                people_only: args.people,
             })
             .await
         },

@@ -6,7 +6,7 @@ use super::args::{CiMode, ReportArgs};
 use super::ci::{self, GithubStep};
 use super::console::Console;
 use super::run::{exit_code, say_how_to_go_on};
-use super::{CliFailure, CliResult, sides, suite};
+use super::{CliFailure, CliResult, review, sides, suite};
 use crate::gate::ExitCode;
 use crate::journal::{self, RunPaths};
 use crate::model::{CaseResult, ReportFormat, Summary};
@@ -62,6 +62,9 @@ pub fn report(console: &Console, args: &ReportArgs) -> CliResult {
     }
     if journals.len() == 1 {
         say_how_to_go_on(console, &summary);
+    }
+    if let ([journal], true) = (journals.as_slice(), summary.people.is_some()) {
+        review::say_newer(console, args.place.suite.as_deref(), journal)?;
     }
     if let Some(file) = &args.output {
         write_report(file, args.format, &summary).map_err(|error| {

@@ -14,6 +14,7 @@ use crate::load::{Code, published_schema};
 use crate::model::{
     CalibrationReport, CheckReport, Comparisons, Event, PhaseReportFile, PowerReport, ProblemReport, ReportFile,
 };
+use crate::ratings::RatingLine;
 use crate::spec::{SchemaKind, canonical, written_schema_of};
 
 pub fn schema(console: &Console, args: &SchemaArgs) -> CliResult {
@@ -76,6 +77,7 @@ fn schemas(folder: &Path) -> Vec<(PathBuf, String)> {
             ("check", written_schema_of::<CheckReport>()),
             ("problems", written_schema_of::<ProblemReport>()),
             ("journal", written_schema_of::<Event>()),
+            ("rating", written_schema_of::<RatingLine>()),
         ])
         .map(|(name, schema)| {
             (

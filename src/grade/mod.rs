@@ -12,6 +12,7 @@ mod installed;
 mod interrupt;
 mod judge;
 mod measure;
+mod people;
 mod probes;
 mod reference;
 
@@ -51,6 +52,7 @@ pub use grader_process::{GRADER_ARGUMENT, grader_process_main};
 pub use interrupt::finishing;
 pub use judge::question_bytes as judge_question_bytes;
 pub use measure::without_output;
+pub use people::{KnownRatings, by_store, input_digest};
 
 use combine::{CombineDecision, combine, decide, negate};
 use extract::ExtractFailure;
@@ -144,6 +146,8 @@ pub struct RunGraders {
     structured: judge::SchemaEndpoints,
     /// One for each worker of the run, shared with its targets.
     places: Option<Arc<Semaphore>>,
+    /// Of people; none are known without them.
+    ratings: Option<KnownRatings>,
 }
 
 impl RunGraders {
@@ -173,6 +177,7 @@ impl RunGraders {
             probes: LanguageProbes::default(),
             structured: judge::SchemaEndpoints::default(),
             places: None,
+            ratings: None,
         }
     }
 
@@ -191,6 +196,11 @@ impl RunGraders {
             cache: cache.map(Path::to_owned),
             ..self
         }
+    }
+
+    /// With the ratings of people.
+    pub fn rated(self, ratings: Option<KnownRatings>) -> RunGraders {
+        RunGraders { ratings, ..self }
     }
 
     /// The run is being ended: graders that look at an output, commands and judges are given up
@@ -390,19 +400,33 @@ impl RunGraders {
                 }
             }
         }
-        let weights: Vec<f64> = deciding(grading).map(|(_, grader)| grader.weight).collect();
-        let told = deciding(grading)
-            .map(|(index, _)| grades.get(index).cloned().flatten())
-            .collect();
-        let verdict = combine(grading.combine, &weights, told);
-        let left_out = grading.graders.iter().zip(&grades);
-        let left_out = left_out.filter(|(_, grade)| grade.is_none());
-        let not_run = left_out.map(|(grader, _)| grader.shown_name().to_owned());
-        Verdict {
-            not_run: not_run.collect(),
-            grades: grades.into_iter().flatten().collect(),
-            ..verdict
+        joined(grading, grades)
+    }
+
+    /// A verdict with the grades that people have given by now; the other grades stay. `None` where
+    /// the grades are not those of the case's graders.
+    pub fn by_people(&self, case: &Case, verdict: &Verdict) -> Option<Verdict> {
+        let grading = &case.grading;
+        let mut earlier = verdict.grades.iter().peekable();
+        let mut grades: Vec<Option<Grade>> = Vec::with_capacity(grading.graders.len());
+        for grader in &grading.graders {
+            let is_of = |grade: &&Grade| {
+                grade.grader_type == grader.kind.grader_type() && grade.grader == grader.name
+            };
+            let grade = earlier.next_if(is_of).cloned();
+            grades.push(match (&grader.kind, grade) {
+                (GraderKind::Human { config, expected }, Some(grade)) => {
+                    let known = grade.review?.digests;
+                    let ratings = self.ratings.as_ref();
+                    let grade = people::grade(config, expected.as_ref(), case, known, ratings);
+                    Some(finished(grader, grade))
+                }
+                (_, grade) => grade,
+            });
         }
+        // One that is left is of another grader.
+        let has_people = || grades.iter().flatten().any(|grade| grade.review.is_some());
+        (earlier.next().is_none() && has_people()).then(|| joined(grading, grades))
     }
 
     async fn one(&self, grader: &Grader, sample: GradedSample<'_>, asked: SampleAttempt) -> Grade {
@@ -422,21 +446,20 @@ impl RunGraders {
                     &self.structured,
                 );
                 let grade = self.text.until_interrupted(grade).await;
-                grade.unwrap_or_else(|failure| failure.grade(judge::METHOD))
+                let mut grade = grade.unwrap_or_else(|failure| failure.grade(judge::METHOD));
+                if let Some(judged) = &mut grade.judged {
+                    judged.rubric = judge.rubric_text();
+                }
+                grade
             }
-            GraderKind::Human { .. } => {
-                Grade::pending(GraderType::Human, "human", "waits for a human grade")
+            GraderKind::Human { config, expected } => {
+                let left = sample.workspace.map(|left| left.output().left.as_str());
+                let known = people::digests(sample.case, sample.value, left, &self.config.redactor);
+                let ratings = self.ratings.as_ref();
+                people::grade(config, expected.as_ref(), sample.case, known, ratings)
             }
         };
-        let grade = if grader.negate { negate(grade) } else { grade };
-        measure::record(
-            grader,
-            Grade {
-                grader: grader.name.clone(),
-                informative: grader.informative,
-                ..grade
-            },
-        )
+        finished(grader, grade)
     }
 
     async fn in_workspace(
@@ -637,6 +660,37 @@ impl RunGraders {
     }
 }
 
+/// A grade with what its grader says besides its kind.
+fn finished(grader: &Grader, grade: Grade) -> Grade {
+    let grade = if grader.negate { negate(grade) } else { grade };
+    measure::record(
+        grader,
+        Grade {
+            grader: grader.name.clone(),
+            informative: grader.informative,
+            ..grade
+        },
+    )
+}
+
+/// The verdict over the grades of a case's graders, in their order; `None` for those that did not
+/// run.
+fn joined(grading: &CaseGrading, grades: Vec<Option<Grade>>) -> Verdict {
+    let weights: Vec<f64> = deciding(grading).map(|(_, grader)| grader.weight).collect();
+    let known = deciding(grading)
+        .map(|(index, _)| grades.get(index).cloned().flatten())
+        .collect();
+    let verdict = combine(grading.combine, &weights, known);
+    let left_out = grading.graders.iter().zip(&grades);
+    let left_out = left_out.filter(|(_, grade)| grade.is_none());
+    let not_run = left_out.map(|(grader, _)| grader.shown_name().to_owned());
+    Verdict {
+        not_run: not_run.collect(),
+        grades: grades.into_iter().flatten().collect(),
+        ..verdict
+    }
+}
+
 /// A worker's place, while there is work to do.
 struct WorkerSlot<'a> {
     places: Option<&'a Semaphore>,
@@ -699,9 +753,15 @@ fn deciding(grading: &CaseGrading) -> impl Iterator<Item = (usize, &Grader)> {
         .filter(|(_, grader)| !grader.informative)
 }
 
+/// Whether the verdict is decided, whatever the graders say that have not run. People are not
+/// counted: where a model and a person grade an output, both do.
 fn stands(grading: &CaseGrading, grades: &[Option<Grade>]) -> bool {
     let known: Vec<(f64, Option<&Grade>)> = deciding(grading)
-        .map(|(index, grader)| (grader.weight, grades.get(index).and_then(Option::as_ref)))
+        .map(|(index, grader)| {
+            let grade = grades.get(index).and_then(Option::as_ref);
+            let grade = grade.filter(|grade| grade.grader_type != GraderType::Human);
+            (grader.weight, grade)
+        })
         .collect();
     matches!(grading.combine, Combine::All | Combine::Any)
         && decide(grading.combine, &known) != CombineDecision::Open

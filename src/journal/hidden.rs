@@ -51,8 +51,9 @@ impl PrivateCases {
             Event::SampleFinished(sample) => {
                 hide(&mut sample.case);
                 for attempt in &mut sample.attempts {
-                    let grades = attempt.verdict.grades.iter_mut();
-                    grades.for_each(|grade| grade.judged = None);
+                    for grade in &mut attempt.verdict.grades {
+                        (grade.judged, grade.review) = (None, None);
+                    }
                 }
             }
             Event::SampleSkipped(sample) => hide(&mut sample.case),

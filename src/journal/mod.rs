@@ -22,11 +22,11 @@ pub use paths::{
     RunPaths, days, find_run, folder_name, hold_results, list_runs, lock_results, scan_runs,
 };
 pub use reader::{
-    JournalReader, evals, planned_cases, private_evals, read, read_case, read_counts, sessions,
-    started,
+    JournalReader, evals, planned_cases, planned_inputs, private_evals, read, read_case,
+    read_counts, sessions, started,
 };
 pub use samples::{SampleEnding, SampleIndex, index_samples};
-pub use stored::{load_trajectory, output_of};
+pub use stored::{graded_value, load_trajectory, output_of};
 pub use writer::JournalWriter;
 
 use std::path::PathBuf;

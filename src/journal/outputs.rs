@@ -262,6 +262,10 @@ fn shorten(grade: &mut Grade) {
         .as_deref_mut()
         .into_iter()
         .for_each(shorten_judged);
+    if let Some(review) = grade.review.as_deref_mut() {
+        cut_to(&mut review.rubric, 16 * limits::EXCERPT);
+        review.reference.as_mut().into_iter().for_each(cut_value);
+    }
     if json_length(&grade.details) > 16 * limits::EXCERPT {
         grade.details.clear();
         grade.details.insert(

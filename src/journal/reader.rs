@@ -1,6 +1,6 @@
 //! Reading events back.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -9,7 +9,9 @@ use regex::bytes::Regex;
 
 use super::JournalError;
 use super::tail::is_json;
-use crate::model::{EvalInfo, EvalPlanned, Event, JOURNAL_VERSION, RunStarted, without_details};
+use crate::model::{
+    EvalInfo, EvalPlanned, Event, InputShown, JOURNAL_VERSION, RunStarted, without_details,
+};
 use eval_base::blocks::{FileBlocks, FileExpectation};
 use eval_base::files::open_file;
 
@@ -126,6 +128,24 @@ pub fn planned_cases(path: &Path) -> Result<Vec<(String, String)>, JournalError>
         }
     }
     Ok(cases)
+}
+
+/// The inputs of the cases of a run that the journal contains, by eval and case.
+pub fn planned_inputs(
+    path: &Path,
+) -> Result<HashMap<(String, String), Box<InputShown>>, JournalError> {
+    let mut journal = JournalReader::open(path)?;
+    let mut inputs = HashMap::new();
+    while let Some(event) = journal.next_of(|line| line.starts_with(b"{\"cases_planned\"")) {
+        if let Event::CasesPlanned(planned) = event? {
+            for case in planned.cases {
+                if let Some(input) = case.input {
+                    inputs.insert((planned.eval.clone(), case.id), input);
+                }
+            }
+        }
+    }
+    Ok(inputs)
 }
 
 /// What was said of the evals of a run, in the journal's order; a later session may say it again.

@@ -85,7 +85,7 @@ pub(crate) use phases::absolute_glob;
 pub use phases::{AFTER_TESTS_PASS, LoadedPhase, PhaseFileName, PhaseRequest, StepSuite, phase};
 pub use problem::{Code, Problem, Problems, Severity};
 pub use refs::ReadFiles;
-pub(crate) use refs::lexical;
+pub(crate) use refs::{lexical, project_root};
 pub use request::{
     CaseFilters, CheckRequest, LoadOverrides, LoadRequest, LoadedOverview, LoadedPlan,
     ModelOverrides, PlanPurpose, SuiteOverview,

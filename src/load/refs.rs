@@ -342,7 +342,7 @@ pub(crate) fn lexical(path: &Path) -> PathBuf {
 }
 
 /// The nearest ancestor of a folder (itself included) with a `.git`, else the folder.
-pub(super) fn project_root(dir: &Path) -> PathBuf {
+pub(crate) fn project_root(dir: &Path) -> PathBuf {
     dir.ancestors()
         .find(|a| a.join(".git").exists())
         .unwrap_or(dir)

@@ -134,7 +134,7 @@ fn decides(spec: &GraderSpec) -> bool {
     match spec {
         GraderSpec::Code(_) => false,
         GraderSpec::Model(model) => !model.informative,
-        GraderSpec::Human(human) => !human.informative,
+        GraderSpec::Human(human) => !human.is_informative(),
     }
 }
 

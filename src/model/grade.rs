@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::judged::Judged;
 use super::outcome::{Cause, Outcome};
 use super::reading::detail;
+use super::review::HumanReview;
 use super::trajectory::TrajectoryRecord;
 use super::workspace::WorkspaceOutput;
 use crate::spec::words::{FinishReason, GraderType};
@@ -210,6 +211,9 @@ pub struct Grade {
     /// Data of the judges, for a grade by a model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judged: Option<Box<Judged>>,
+    /// The question and the ratings, for a grade by people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<Box<HumanReview>>,
 }
 
 /// Trust level of a verdict over a candidate's code, the most reliable first.
@@ -344,6 +348,7 @@ impl Grade {
             adjudicated: false,
             peak_mb: None,
             judged: None,
+            review: None,
         }
     }
 

@@ -130,6 +130,25 @@ impl Judge {
         ))
     }
 
+    /// The rubric with its criteria, for people.
+    pub fn rubric_text(&self) -> String {
+        let criteria = self
+            .criteria
+            .iter()
+            .map(|criterion| match criterion.description.as_str() {
+                "" => format!("- {}", criterion.name),
+                description => format!("- {}: {description}", criterion.name),
+            });
+        let rubric = Some(self.rubric.trim_end().to_owned()).filter(|text| !text.is_empty());
+        let criteria =
+            Some(criteria.collect::<Vec<_>>().join("\n")).filter(|text| !text.is_empty());
+        [rubric, criteria]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join("\n\n")
+    }
+
     /// Votes of all models together.
     pub fn all_votes(&self) -> u64 {
         u64::from(self.votes).saturating_mul(self.models.len() as u64)

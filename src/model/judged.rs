@@ -75,6 +75,13 @@ pub struct Judged {
     pub fingerprint: String,
     /// The first request, which all votes share.
     pub asked: JudgeQuestion,
+    /// The rubric with its criteria, as people who review the output see it.
+    #[serde(
+        default,
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "detail"
+    )]
+    pub rubric: String,
 }
 
 /// The request to a judge.

@@ -14,6 +14,7 @@ use super::input_shown::InputShown;
 use super::judge_health::JudgeHealth;
 use super::models::ModelsUsed;
 use super::outcome::{Cause, Outcome};
+use super::people::PeopleSummary;
 use super::plan::Place;
 use super::plan::Threshold;
 use super::run::RunIdentity;
@@ -51,6 +52,9 @@ pub struct Summary {
     /// Health of the judges; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judges: Option<JudgeHealth>,
+    /// Ratings by people; absent if no grader is human.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub people: Option<Box<PeopleSummary>>,
     /// Comparison with an earlier run or accepted scores, paired by case; absent if none was
     /// requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]

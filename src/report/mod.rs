@@ -32,6 +32,7 @@ mod junit;
 mod models;
 pub(crate) mod notices;
 pub(crate) mod page;
+mod people;
 pub(crate) mod run;
 pub(crate) mod values;
 

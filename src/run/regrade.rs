@@ -27,7 +27,7 @@ use super::session::{
 };
 use super::windows::CaseWindows;
 use super::{RunError, conclude};
-use crate::grade::{RunGraders, SampleAttempt, without_output};
+use crate::grade::{RunGraders, SampleAttempt, apply_finish, apply_latency, without_output};
 use crate::journal::{self, JournalError, JournalWriter, RunPaths, load_trajectory, output_of};
 use crate::model::{
     Attempt, Case, CaseFault, CaseOutline, Cause, Eval, EvalInfo, Event, JOURNAL_VERSION, Outcome,
@@ -51,6 +51,9 @@ pub struct RegradeRequest<'a> {
     pub said: RunInvocation,
     pub cancel: CancelSwitch,
     pub observers: Vec<&'a mut dyn RunObserver>,
+    /// Only grades by people are renewed, where the grading is still the same: nothing runs and no
+    /// judge is asked.
+    pub people_only: bool,
 }
 
 /// Samples in one task, when their graders only look at them.
@@ -78,6 +81,7 @@ pub async fn regrade(request: RegradeRequest<'_>) -> Result<FinishedRun, RunErro
         said,
         cancel,
         observers,
+        people_only,
     } = request;
     // Its outputs are needed until the end.
     let _source = match source.dir.parent() {
@@ -129,6 +133,7 @@ pub async fn regrade(request: RegradeRequest<'_>) -> Result<FinishedRun, RunErro
         redactor,
         source: Arc::new(source),
         models,
+        people_only,
     };
     let places = plan
         .evals
@@ -322,12 +327,15 @@ pub(super) struct RegradeContext {
     pub source: Arc<RunPaths>,
     /// Of judges.
     pub models: Arc<RunModels>,
+    pub people_only: bool,
 }
 
 /// A finished sample and the case as it is now.
 pub(super) struct RegradeItem {
     pub case: Result<Arc<Case>, CaseFault>,
     pub sample: SampleFinished,
+    /// The case is graded as it was.
+    pub same_grading: bool,
 }
 
 struct RegradeDriver<'a, 'b> {
@@ -421,9 +429,11 @@ impl RegradeDriver<'_, '_> {
                         !case.grading.graders.iter().all(|g| g.kind.only_looks())
                     });
                     bytes += sample.attempts.iter().map(size).sum::<usize>();
+                    let same_grading = self.is_graded_alike(&sample.eval, &case);
                     batch.push(RegradeItem {
                         case,
                         sample: *sample,
+                        same_grading,
                     });
                     if alone || batch.len() >= BATCH || bytes > BATCH_BYTES {
                         break;
@@ -452,6 +462,21 @@ impl RegradeDriver<'_, '_> {
             self.windows
                 .case(&self.plan.evals.get(eval)?.cases, eval, at),
         )
+    }
+
+    fn is_graded_alike(&self, eval: &str, case: &Result<Arc<Case>, CaseFault>) -> bool {
+        case.as_ref().is_ok_and(|case| {
+            let known = self
+                .earlier
+                .evals
+                .get(eval)
+                .and_then(|known| known.case(&case.id));
+            known.is_some_and(|known| {
+                known
+                    .grading
+                    .is(HashPrefix::of(&case.grading_hash.to_string()))
+            })
+        })
     }
 
     fn start(&mut self, batch: Vec<RegradeItem>, tasks: &mut RegradeTasks) {
@@ -514,7 +539,11 @@ pub(super) fn size(attempt: &Attempt) -> usize {
 
 /// Without attempts when the budget was spent before a judge was asked.
 pub(super) async fn grade_sample(bench: &RegradeContext, item: RegradeItem) -> SampleFinished {
-    let RegradeItem { case, mut sample } = item;
+    let RegradeItem {
+        case,
+        mut sample,
+        same_grading,
+    } = item;
     if let Some(from) = &mut sample.reused_from {
         from.graded_again = true;
     }
@@ -534,7 +563,8 @@ pub(super) async fn grade_sample(bench: &RegradeContext, item: RegradeItem) -> S
             attempt: u32::try_from(number).unwrap_or(u32::MAX),
             latency: None,
         };
-        let attempt = grade_attempt(bench, &case, attempt, asked).await;
+        let by_people = bench.people_only && same_grading;
+        let attempt = grade_attempt(bench, &case, attempt, asked, by_people).await;
         // What came before may not stand for a further output that is there and was not judged.
         if number == 0 && is_unpaid(&bench.models, None, &attempt.verdict) {
             break;
@@ -553,6 +583,7 @@ async fn grade_attempt(
     case: &Case,
     attempt: Attempt,
     asked: SampleAttempt,
+    by_people: bool,
 ) -> Attempt {
     let mut attempt = attempt;
     // The new run may be of another day.
@@ -568,7 +599,11 @@ async fn grade_attempt(
         }
         return attempt;
     }
-    if attempt.redacted {
+    let by_people = match by_people {
+        true => bench.graders.by_people(case, &attempt.verdict),
+        false => None,
+    };
+    if attempt.redacted && by_people.is_none() {
         // A grader that looks for what was cut out would not find it.
         let verdict = without_output(case, Cause::Harness, REDACTED);
         return Attempt {
@@ -590,7 +625,22 @@ async fn grade_attempt(
             let latency = attempt
                 .latency_ms
                 .and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok());
-            let (extracted, verdict) = match remade(bench, case, &output).await {
+            let made = match by_people {
+                Some(verdict) => {
+                    let verdict = apply_finish(verdict, output.finish);
+                    let verdict = apply_latency(verdict, latency, case.max_latency);
+                    let duration_ms = attempt.duration_ms;
+                    return Attempt {
+                        output: Some(output),
+                        stored: None,
+                        verdict,
+                        duration_ms,
+                        ..attempt
+                    };
+                }
+                None => remade(bench, case, &output).await,
+            };
+            let (extracted, verdict) = match made {
                 Ok(workspace) => {
                     let answer = GradedAnswer {
                         case,

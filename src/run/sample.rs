@@ -129,9 +129,14 @@ pub(super) async fn run_sample(bench: &SampleContext, work: &SampleWork) -> Samp
         redactor: bench.redactor.clone(),
         source: Arc::new(stored.source.paths.clone()),
         models: Arc::clone(bench.targets.models()),
+        people_only: false,
     };
-    let case = work.case.clone();
-    let graded = grade_sample(&context, RegradeItem { case, sample }).await;
+    let item = RegradeItem {
+        case: work.case.clone(),
+        sample,
+        same_grading: false,
+    };
+    let graded = grade_sample(&context, item).await;
     SampleAttempts {
         attempts: graded.attempts,
         reused_from: graded.reused_from,

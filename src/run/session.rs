@@ -27,14 +27,15 @@ use super::reuse::{StoredSamples, record_reused};
 use super::sample::{SampleContext, milliseconds};
 use super::{RunError, conclude};
 use crate::calibration::CalibrationStore;
-use crate::grade::{GradersConfig, RunGraders};
+use crate::grade::{GradersConfig, KnownRatings, RunGraders};
 use crate::journal::{JournalWriter, RunPaths};
 use crate::load::files_changed_since_load;
 use crate::model::{
-    CalibrationFile, CaseProfile, Cause, ComparisonConfig, Environment, Event, GitState, JOURNAL_VERSION, MONTH_TAG,
-    Metric, MetricName, PartSelector, Plan, RELEASED_TAG, RunConfig, RunFinished, RunIdentity,
-    RunStarted, Summary, cutoff_parts,
+    CalibrationFile, CaseProfile, Cause, ComparisonConfig, Environment, Event, GitState,
+    GraderType, JOURNAL_VERSION, MONTH_TAG, Metric, MetricName, PartSelector, Plan, RELEASED_TAG,
+    RunConfig, RunFinished, RunIdentity, RunStarted, Summary, cutoff_parts,
 };
+use crate::ratings::{RatingStore, store_dir};
 use eval_base::clock::{Clock, rfc3339};
 use eval_base::redact::Redactor;
 use eval_base::text;
@@ -345,7 +346,23 @@ pub(crate) fn graders(
     let models = &plan.settings.models;
     let cache = models.cache_file.as_deref().and_then(Path::parent);
     let cache = cache.filter(|_| models.cache != CacheMode::Off);
-    graders.sharing(workers.clone()).keeping(cache)
+    graders
+        .sharing(workers.clone())
+        .keeping(cache)
+        .rated(ratings(plan))
+}
+
+/// The ratings of people, if the plan has a case that they grade.
+fn ratings(plan: &Plan) -> Option<KnownRatings> {
+    let mut profiles = plan.evals.iter().flat_map(|eval| eval.cases.profiles());
+    let by_people = profiles.any(|profile| {
+        let mut graders = profile.graders.iter();
+        graders.any(|grader| grader.grader_type == GraderType::Human)
+    });
+    by_people.then(|| {
+        let read = RatingStore::read(&store_dir(&plan.suite.root, &plan.suite.name));
+        read.map(Arc::new).map_err(|error| error.to_string())
+    })
 }
 
 async fn prepared_environment(

@@ -372,24 +372,36 @@ pub struct HumanGraderSpec {
     pub informative: bool,
 }
 
+impl HumanGraderSpec {
+    /// Whether the grade decides nothing: a ranking without a threshold has no pass and no fail.
+    pub fn is_informative(&self) -> bool {
+        let scale = self.config.rating_scale.as_ref();
+        let is_ranking = scale.is_some_and(|scale| scale.kind == RatingKind::Ranking);
+        self.informative || is_ranking && self.config.pass_threshold.is_none()
+    }
+}
+
 /// Settings for grading by people.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HumanGraderConfig {
     /// The interface for grading.
     pub interface: Option<HumanInterface>,
-    /// The number of people who grade, and their agreement.
+    /// The number of people who grade, and their agreement. Default: one.
     pub evaluators: Option<Evaluators>,
-    /// The scale for ratings.
+    /// The scale for ratings. Default: `binary`, pass or fail.
     pub rating_scale: Option<RatingScale>,
-    /// Instructions for the people who grade, or the name of a rubric.
+    /// Instructions for the people who grade, or the name of a rubric. They may contain
+    /// `{task_description}`, `{input_summary}`, `{requirements}`, `{criterion_1_name}` and
+    /// `{criterion_1_description}`.
     pub rubric: Option<String>,
-    /// Time limit in minutes for one rating.
+    /// Time limit in minutes for one rating. A rating that takes longer is kept and marked.
     #[schemars(range(min = 0.001))]
     pub time_limit_minutes: Option<f64>,
-    /// Hide metadata from the people who grade.
+    /// Hide target, model, verdicts of judges and ratings by others from the people who grade.
     pub blind_evaluation: Option<bool>,
-    /// Share of the scale from which the grade passes.
+    /// Share of the scale from which the grade passes: of `likert` by default 0.7. A `ranking`
+    /// passes or fails only with it, by the share of the other outputs that it is ranked before.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub pass_threshold: Option<f64>,
 }
@@ -403,54 +415,61 @@ pub enum HumanInterface {
 }
 
 /// The number of people who grade, and their agreement.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Evaluators {
-    /// Lowest number of people per output.
+    /// Lowest number of people per output. Default 1.
     #[schemars(range(min = 1))]
     pub min_required: Option<u32>,
-    /// Highest number of people per output.
+    /// Highest number of people per output; the first ones count. Default: no limit.
     #[schemars(range(min = 1))]
     pub max_allowed: Option<u32>,
-    /// Lowest agreement between them.
+    /// Lowest share of pairs of people that agree (`likert`: within one step); below it a further
+    /// person decides. Default: no limit.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub agreement_threshold: Option<f64>,
 }
 
 /// The scale for ratings by people.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RatingScale {
     /// The type of the scale.
     #[serde(rename = "type")]
     pub kind: RatingKind,
     /// Description for the people who grade.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Lowest and highest rating.
+    /// Lowest and highest rating of `likert`. Default [1, 5].
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<[i64; 2]>,
     /// Labels for points of the scale.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
-    /// Criteria to rate.
+    /// Criteria to rate, each by itself; `NAME: DESCRIPTION` or a sentence.
     #[serde(default)]
     pub criteria: Vec<String>,
     /// Options to choose from.
     #[serde(default)]
     pub options: Vec<RatingOption>,
-    /// Whether ranked items may be equal.
+    /// Whether ranked items may be equal. Default false.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tie_allowed: Option<bool>,
     /// Lowest number of items to rank.
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub min_items: Option<u32>,
     /// Highest number of items to rank.
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub max_items: Option<u32>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RatingKind {
     Likert,
+    #[default]
     Binary,
     Ranking,
 }
@@ -464,5 +483,6 @@ pub struct RatingOption {
     /// The text of the option.
     pub label: String,
     /// Description for the people who grade.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
 }

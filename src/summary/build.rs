@@ -19,7 +19,8 @@ use super::rerun;
 use crate::model::{
     CaseResult, Comparison, ComparisonReference, Counts, Disclosure, Estimate, EvalResult, Failure,
     Figure, Gate, GateSpec, GateTallies, JudgeHealth, Metadata, ModelsUsed, Omitted, Outcome,
-    PastRate, RunStarted, RunWarning, SampleResult, ScoresSource, Shard, Summary, Totals, Trust,
+    PastRate, PeopleSummary, RunStarted, RunWarning, SampleResult, ScoresSource, Shard, Summary,
+    Totals, Trust,
 };
 
 /// A run's summary but for its gate.
@@ -37,6 +38,7 @@ pub struct UngatedSummary {
     disclosure: Option<Box<Disclosure>>,
     models: Option<ModelsUsed>,
     judges: Option<JudgeHealth>,
+    people: Option<Box<PeopleSummary>>,
     /// Beside an earlier run or accepted scores, when the run was to be compared with either.
     pub comparison: Option<Box<Comparison>>,
     history: Vec<PastRate>,
@@ -102,6 +104,7 @@ impl SummaryFold {
                 worth: corrected::worth(self, counts, &started),
                 ..self.judges.health(counts)
             }),
+            people: self.people.finish(started.config.seed),
             shards,
             estimates,
             comparison: self.comparison(&started)?,
@@ -206,6 +209,7 @@ impl UngatedSummary {
             models: self.models,
             disclosure: self.disclosure,
             judges: self.judges,
+            people: self.people,
             fail_on: self
                 .started
                 .config

@@ -14,6 +14,7 @@ use super::packed::{
     ADJUDICATED, COST_IN_PART, EMPTY_PASS, FLAKY, GRADED_AGAIN, KEPT, PackedSample, REUSED,
     UNLISTED_FILES, USAGE_IN_PART,
 };
+use super::people::PeopleFold;
 use super::repeated::RepeatedOutputs;
 use super::sessions::FoldedSessions;
 use crate::model::limits;
@@ -30,6 +31,7 @@ pub struct SummaryFold {
     pub(super) evals: Vec<EvalFold>,
     pub(super) calls: CallTotals,
     pub(super) judges: JudgeNames,
+    pub(super) people: PeopleFold,
     index: HashMap<String, usize>,
     /// The eval and case that were spoken of last: the next event is mostly of the same or the next
     /// one.
@@ -127,6 +129,7 @@ impl SummaryFold {
             evals: Vec::new(),
             calls: CallTotals::default(),
             judges: JudgeNames::default(),
+            people: PeopleFold::default(),
             index: HashMap::new(),
             last: (0, 0),
             planned_samples: 0,
@@ -489,6 +492,8 @@ impl SummaryFold {
             },
         };
         let eval = &mut self.evals[at];
+        self.people
+            .see(sample, &verdict.grades, eval.info.is_private());
         self.repeated
             .see((at, case), eval.case(case).samples().len(), first);
         self.doubts

@@ -37,6 +37,7 @@ mod packed;
 mod parts;
 #[cfg(test)]
 mod parts_tests;
+mod people;
 #[cfg(test)]
 pub(crate) mod random_run;
 mod recommend;

@@ -52,6 +52,7 @@ mod prompts;
 mod pull_request;
 mod released;
 mod resume;
+mod reviews;
 mod run_gate;
 mod runs;
 mod score_baselines;

@@ -14,6 +14,7 @@ Examples:
   eval-harness regrade --run eval-20260304-101500 --threshold pass@1=0.9
   eval-harness regrade --grader-type model  use judges for outputs that code has
                                             graded
+  eval-harness regrade --people             count the reviews that were written since
   eval-harness regrade --budget usd=1 --cache refresh
 
 The suite is loaded with the arguments of the run, except `--events`, `--progress`, `--quiet` and \
@@ -24,6 +25,10 @@ pub struct RegradeArgs {
     /// The run whose outputs are graded: `latest`, a run id, or the path of a journal.
     #[arg(long, default_value = "latest", add = by(NameKind::Runs))]
     pub run: String,
+    /// Only renew the grades by people from the reviews, where the grading of a case did not change:
+    /// nothing runs, and no judge is called.
+    #[arg(long)]
+    pub people: bool,
     #[command(flatten)]
     pub suite: SuiteArgs,
     /// Spending limit for judges, such as `usd=2.5` or `usd=2.5,tokens=1000000`, instead of the

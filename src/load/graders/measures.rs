@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::super::problem::{Code, Problem};
 use super::super::scope::SuiteDesk;
 use super::super::tree::Node;
-use crate::model::{Grader, name_fault};
+use crate::model::{Grader, GraderKind, name_fault};
 
 /// False after saying what is wrong. `nodes` are those that the graders were read from.
 pub(super) fn check(desk: &mut SuiteDesk, graders: &[Grader], nodes: &[&Node]) -> bool {
@@ -51,10 +51,16 @@ pub(super) fn check(desk: &mut SuiteDesk, graders: &[Grader], nodes: &[&Node]) -
         } else {
             node.span
         };
-        desk.push(
-            Problem::error(Code::GraderIncomplete, span, message)
-                .hint("at least one grader must decide the verdict"),
-        );
+        let has_people = graders
+            .iter()
+            .any(|grader| matches!(grader.kind, GraderKind::Human { .. }));
+        let hint = match has_people && node.get("informative").is_none() {
+            true => {
+                "a ranking by people decides only with a `pass_threshold`; or add another grader"
+            }
+            false => "at least one grader must decide the verdict",
+        };
+        desk.push(Problem::error(Code::GraderIncomplete, span, message).hint(hint));
         whole = false;
     }
     whole

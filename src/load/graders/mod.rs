@@ -157,7 +157,7 @@ pub(super) fn resolve(
         let (negate, weight, metric, informative) = match spec {
             GraderSpec::Code(c) => (c.negate, c.weight, &c.metric, c.informative),
             GraderSpec::Model(m) => (m.negate, m.weight, &m.metric, m.informative),
-            GraderSpec::Human(h) => (h.negate, h.weight, &h.metric, h.informative),
+            GraderSpec::Human(h) => (h.negate, h.weight, &h.metric, h.is_informative()),
         };
         let Some(kinds) = kinds_of(desk, spec, (node, dir.as_path()), case) else {
             whole = false;

@@ -6,6 +6,7 @@ mod failures;
 mod figures;
 mod judged;
 mod models;
+mod people;
 
 use crate::model::{Decision, Gate, Summary};
 use crate::report::limits;
@@ -35,6 +36,7 @@ pub fn page(summary: &Summary, view: &PageView, written: &[String]) -> Page {
             judged::section(&mut page, summary, view);
             figures::counts(&mut page, summary, view);
             figures::metrics(&mut page, summary, view);
+            people::section(&mut page, summary, view);
             models::section(&mut page, summary, view);
             if view.verbose {
                 models::disclosed(&mut page, summary, view);
@@ -76,6 +78,7 @@ pub fn page(summary: &Summary, view: &PageView, written: &[String]) -> Page {
             figures::groups(&mut page, summary, view);
             figures::metrics(&mut page, summary, view);
             judged::section(&mut page, summary, view);
+            people::section(&mut page, summary, view);
             models::section(&mut page, summary, view);
             models::disclosed(&mut page, summary, view);
         }

@@ -38,6 +38,15 @@ pub(in crate::load::graders) fn human(
                     "the `range` is empty: its first number must be lower".to_owned(),
                 ));
             }
+            (RatingKind::Binary, _)
+                if scale
+                    .options
+                    .iter()
+                    .any(|option| !option.value.is_boolean()) =>
+            {
+                let why = "the `value` of an option of a `binary` scale is true or false";
+                faults.push((at, why.to_owned()));
+            }
             (RatingKind::Ranking, _)
                 if scale.min_items > scale.max_items && scale.max_items.is_some() =>
             {
