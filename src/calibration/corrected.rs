@@ -125,7 +125,7 @@ impl<'a> CalibratedJudge<'a> {
     /// Why there is no figure.
     fn lack(&self) -> &'static str {
         match self.status {
-            CalibrationStatus::Void => "the calibration of this name is of a different judge",
+            CalibrationStatus::Void => "the calibration of this name belongs to a different judge",
             CalibrationStatus::Chosen => CHOSEN,
             _ => "the judge is not calibrated",
         }
