@@ -1,15 +1,17 @@
 //! `eval-harness`: author evals of AI output as YAML, run them, and let the result gate work.
 //!
-//! The program is this package; what it rests on has crates of its own, whose order the compiler
-//! keeps: `eval-base` (texts, files, redaction), `eval-stats`, `eval-match` (comparisons),
-//! `eval-models` (calls of model APIs) and `eval-sandbox`. The modules here are in layers; each may
-//! use what is below it in this list and nothing above or beside it (`tests/rules` fails on a
-//! breach). The exception is `graders`, which is cut by subject: one file of it holds what `spec`,
-//! `load` and `model` have of a code grader, and these may name it.
+//! The program is this package. It uses these crates: `eval-base` (texts, files, redaction),
+//! `eval-stats`, `eval-match` (comparisons), `eval-workspace` (folders of samples, diffs),
+//! `eval-agents` (trajectories), `eval-models` (calls of model APIs), `eval-proxy` (the proxy of
+//! agents) and `eval-sandbox`. The modules here are in layers. Each may use only the modules in the
+//! rows below it (`tests/rules` fails on a violation). The exception is `graders`: one file of it
+//! contains what `spec`, `load`, `model` and `grade` need for one code grader, and these modules may
+//! use it.
 //!
 //! ```text
 //! cli
-//! view  review
+//! view  review_page
+//! review
 //! phase
 //! report  notify
 //! check
@@ -55,6 +57,7 @@ mod phase;
 mod ratings;
 mod report;
 mod review;
+mod review_page;
 mod run;
 mod server;
 mod spec;

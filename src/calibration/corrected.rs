@@ -90,7 +90,10 @@ impl<'a> CalibratedJudge<'a> {
     /// The judge's own pass rate, and the rate that people would give to these outputs.
     pub fn rates(&self, counts: JudgedCounts) -> [Estimate; 2] {
         if counts.judged == 0 {
-            return [unknown(UndefinedReason::NoData), unknown(UndefinedReason::NoData)];
+            return [
+                unknown(UndefinedReason::NoData),
+                unknown(UndefinedReason::NoData),
+            ];
         }
         let share = counts.passed as f64 / counts.judged as f64;
         let judged = LabelledShare::of(share, counts.cases.min(counts.judged).max(1) as f64);
@@ -113,11 +116,7 @@ impl<'a> CalibratedJudge<'a> {
             _ => confusion.corrected_elsewhere_of(judged, LEVEL),
         };
         match rate {
-            Ok(rate) => with_interval(
-                rate.value,
-                Ok(rate.interval),
-                confusion.labels() as usize,
-            ),
+            Ok(rate) => with_interval(rate.value, Ok(rate.interval), confusion.labels() as usize),
             Err(reason) => unknown(reason),
         }
     }

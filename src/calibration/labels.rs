@@ -82,12 +82,10 @@ pub fn read_labels(path: &Path, pass_from: Option<f64>) -> Result<LabelsFile, La
     };
     check_columns(&rows)?;
     for (line, row) in &rows {
-        reader
-            .row(row)
-            .map_err(|error| LabelsError {
-                message: format!("{}:{line}: {}", path.display(), error.message),
-                hint: error.hint,
-            })?;
+        reader.row(row).map_err(|error| LabelsError {
+            message: format!("{}:{line}: {}", path.display(), error.message),
+            hint: error.hint,
+        })?;
     }
     reader.finish(&rows)
 }
@@ -130,7 +128,11 @@ impl LabelReader {
         let sample = match number(row, "sample")? {
             None => 0,
             Some(n) if n >= 0.0 && n.fract() == 0.0 && n <= f64::from(u32::MAX) => n as u32,
-            Some(n) => return Err(wrong(format!("`sample` is {n}, but must be a whole number"))),
+            Some(n) => {
+                return Err(wrong(format!(
+                    "`sample` is {n}, but must be a whole number"
+                )));
+            }
         };
         let score = number(row, "score")?;
         let passed = match row.get("verdict").filter(|value| !is_blank(value)) {
@@ -139,7 +141,9 @@ impl LabelReader {
         };
         let doubt = number(row, "doubt")?.unwrap_or(0.0);
         if !(0.0..=1.0).contains(&doubt) {
-            return Err(wrong(format!("`doubt` is {doubt}, but must be from 0 to 1")));
+            return Err(wrong(format!(
+                "`doubt` is {doubt}, but must be from 0 to 1"
+            )));
         }
         let length = match number(row, "length")? {
             None => text("output").map(|output| output.chars().count() as f64),
@@ -185,7 +189,9 @@ impl LabelReader {
                 "case `{}` already has a label{by}",
                 one_line(&read.output.case)
             ))
-            .hint("to give several labels of one output, name their authors in a column `reviewer`"));
+            .hint(
+                "to give several labels of one output, name their authors in a column `reviewer`",
+            ));
         }
         known.labels.push(label);
         Ok(())
@@ -195,7 +201,11 @@ impl LabelReader {
         let Some(value) = row.get("label").filter(|value| !is_blank(value)) else {
             return Ok(None);
         };
-        let score = if self.binary { None } else { number(row, "label")? };
+        let score = if self.binary {
+            None
+        } else {
+            number(row, "label")?
+        };
         let passed = match (self.binary, score) {
             (true, _) => truth(value),
             (false, score) => score.zip(self.pass_from).map(|(score, from)| score >= from),
@@ -208,7 +218,11 @@ impl LabelReader {
     }
 
     fn finish(self, rows: &[(usize, Map<String, Value>)]) -> Result<LabelsFile, LabelsError> {
-        if !self.outputs.values().any(|output| !output.labels.is_empty()) {
+        if !self
+            .outputs
+            .values()
+            .any(|output| !output.labels.is_empty())
+        {
             return Err(wrong("every `label` of the file is empty"));
         }
         let mut file = LabelsFile {
@@ -235,8 +249,10 @@ impl LabelReader {
         others.sort_unstable();
         others.dedup();
         if !others.is_empty() {
-            file.notes
-                .push(format!("columns not read: {}", one_line(&others.join(", "))));
+            file.notes.push(format!(
+                "columns not read: {}",
+                one_line(&others.join(", "))
+            ));
         }
         for ((judge, ..), output) in self.outputs {
             if !file.labels_only && without(&&output) {
@@ -300,6 +316,8 @@ fn not_truth(name: &str, value: &Value) -> LabelsError {
         Value::String(text) => one_line(text),
         other => one_line(&other.to_string()),
     };
-    wrong(format!("`{name}` is `{text}`, but must be `pass` or `fail`"))
-        .hint("also `1` and `0`, `true` and `false`; scores of the judge belong to `score`")
+    wrong(format!(
+        "`{name}` is `{text}`, but must be `pass` or `fail`"
+    ))
+    .hint("also `1` and `0`, `true` and `false`; scores of the judge belong to `score`")
 }

@@ -17,7 +17,7 @@ mod tests;
 pub use corrected::{CalibratedJudge, JudgedCounts};
 pub use labels::{LabelsFile, read_labels};
 pub use measure::{MeasureOptions, calibrate};
-pub use of_run::{judge_doubt, join, judged_outputs};
+pub use of_run::{join, judge_doubt, judged_outputs};
 pub use people::{RatedOutput, add_ratings};
 pub use store::CalibrationStore;
 
@@ -90,11 +90,7 @@ impl JudgedOutput {
 
     /// The mean score of people.
     fn people_score(&self) -> Option<f64> {
-        let scores: Vec<f64> = self
-            .labels
-            .iter()
-            .filter_map(|label| label.score)
-            .collect();
+        let scores: Vec<f64> = self.labels.iter().filter_map(|label| label.score).collect();
         eval_stats::mean(&scores).ok()
     }
 }

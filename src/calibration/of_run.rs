@@ -6,8 +6,8 @@ use super::{JudgeIdentity, JudgedOutput, JudgedOutputs, LabelsFile, RatedOutput}
 use crate::grade::input_digest;
 use crate::journal::{self, JournalError, RunPaths};
 use crate::model::{
-    Attempt, Event, Grade, JudgeVote, Judged, LabelledOutput, Outcome, OutputValue, QuestionDigests,
-    ReviewPolicy, output_digest, rubric_digest,
+    Attempt, Event, Grade, JudgeVote, Judged, LabelledOutput, Outcome, OutputValue,
+    QuestionDigests, ReviewPolicy, output_digest, rubric_digest,
 };
 use crate::ratings::question_key;
 use crate::spec::HumanGraderConfig;
@@ -33,7 +33,9 @@ pub fn judged_outputs(
         if let Event::CasesPlanned(planned) = event? {
             let eval = planned.eval;
             let cases = planned.cases.into_iter();
-            inputs.extend(cases.map(|case| ((eval.clone(), case.id), input_digest(&case.input_hash))));
+            inputs.extend(
+                cases.map(|case| ((eval.clone(), case.id), input_digest(&case.input_hash))),
+            );
         }
     }
     let index = journal::index_samples(&journal, |eval, _| !private.contains(eval))?;
@@ -79,7 +81,9 @@ pub fn judged_outputs(
                 passed: Some(passed),
                 score: judged.score,
                 doubt: judge_doubt(judged),
-                key: rated.as_ref().map_or_else(String::new, |rated| key(rated, judged)),
+                key: rated
+                    .as_ref()
+                    .map_or_else(String::new, |rated| key(rated, judged)),
                 rated: rated.clone(),
                 ..JudgedOutput::default()
             };
@@ -258,7 +262,11 @@ pub fn join(judges: &mut [JudgedOutputs], file: &LabelsFile) -> Vec<String> {
             unknown.insert(&labelled.judge);
             continue;
         }
-        for item in labelled.outputs.iter().filter(|item| !item.labels.is_empty()) {
+        for item in labelled
+            .outputs
+            .iter()
+            .filter(|item| !item.labels.is_empty())
+        {
             let mut found: Vec<&mut JudgedOutput> = judges
                 .iter_mut()
                 .filter(|judge| !is_named || judge.judge == labelled.judge)
@@ -282,7 +290,10 @@ pub fn join(judges: &mut [JudgedOutputs], file: &LabelsFile) -> Vec<String> {
     let mut notes = Vec::new();
     for (count, why) in [
         (unmatched, "of no judged output of the run"),
-        (ambiguous, "whose case is in several evals; add a column `eval`"),
+        (
+            ambiguous,
+            "whose case is in several evals; add a column `eval`",
+        ),
     ] {
         if count > 0 {
             notes.push(format!("{} {why}", plural(count, "label")));

@@ -66,7 +66,12 @@ fn label(rated: &RatedOutput, criterion: Option<&str>, line: &RatingLine) -> Opt
             let mut policies = rated.policies.iter();
             let (_, policy) = policies.find(|(rubric, _)| *rubric == line.rubric)?;
             let (rating, score) = match criterion {
-                None => (Rating::Likert { scores: scores.clone() }, None),
+                None => (
+                    Rating::Likert {
+                        scores: scores.clone(),
+                    },
+                    None,
+                ),
                 Some(name) => {
                     let score = *scores.get(name)?;
                     let scores = [(name.to_owned(), score)].into();

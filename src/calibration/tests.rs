@@ -31,7 +31,9 @@ fn csv(text: &str, pass_from: Option<f64>) -> Result<LabelsFile, String> {
 #[test]
 fn labels_are_read_in_every_spelling() {
     let file = csv(
-        "Case,eval,sample,verdict,label,reviewer,output\n".to_lowercase().as_str(),
+        "Case,eval,sample,verdict,label,reviewer,output\n"
+            .to_lowercase()
+            .as_str(),
         None,
     );
     assert!(file.unwrap_err().contains("has no row"));
@@ -60,13 +62,25 @@ fn labels_are_read_in_every_spelling() {
                 .map(|label| (label.reviewer.as_str(), label.passed))
                 .collect();
             let of = &output.output;
-            (of.case.as_str(), of.sample, output.passed, output.length, labels)
+            (
+                of.case.as_str(),
+                of.sample,
+                output.passed,
+                output.length,
+                labels,
+            )
         })
         .collect();
     assert_eq!(
         said,
         [
-            ("a", 0, Some(true), Some(3.0), vec![("ana", Some(true)), ("ben", Some(false))]),
+            (
+                "a",
+                0,
+                Some(true),
+                Some(3.0),
+                vec![("ana", Some(true)), ("ben", Some(false))]
+            ),
             ("b", 2, Some(false), None, vec![("ana", Some(false))]),
             ("c", 0, Some(true), None, vec![]),
         ]
@@ -173,7 +187,12 @@ fn measured(
     judged: &JudgedOutputs,
     options: &MeasureOptions,
 ) -> (JudgeCalibration, Option<CalibrationFile>, Vec<String>) {
-    calibrate(judged, &LabelOrigin::default(), "2026-03-04T05:06:07.000Z", options)
+    calibrate(
+        judged,
+        &LabelOrigin::default(),
+        "2026-03-04T05:06:07.000Z",
+        options,
+    )
 }
 
 #[test]
@@ -209,7 +228,10 @@ fn counts_and_rates_of_a_judge_are_those_of_its_labels() {
     assert_eq!(figures.agreement.value, Some(0.8));
     // kappa: (0.8 - 0.5792) / (1 - 0.5792), with 0.72 x 0.68 + 0.28 x 0.32 by chance.
     let kappa = figures.kappa.value.unwrap();
-    assert!((kappa - (0.8 - 0.5792) / (1.0 - 0.5792)).abs() < 1e-12, "{kappa}");
+    assert!(
+        (kappa - (0.8 - 0.5792) / (1.0 - 0.5792)).abs() < 1e-12,
+        "{kappa}"
+    );
     // 0.72 x 60/72 + 0.28 x 8/28
     assert!((judge.corrected_rate.value.unwrap() - 0.68).abs() < 1e-12);
     let [low, high] = judge.corrected_rate.ci.unwrap();
@@ -225,11 +247,19 @@ fn counts_and_rates_of_a_judge_are_those_of_its_labels() {
         .collect();
     assert_eq!(
         counts,
-        [(true, true, 60), (true, false, 12), (false, false, 20), (false, true, 8)]
+        [
+            (true, true, 60),
+            (true, false, 12),
+            (false, false, 20),
+            (false, true, 8)
+        ]
     );
     let needed = &judge.labels_needed;
     assert!(needed.corrected_rate.is_none_or(|labels| labels > 100));
-    assert!(needed.sensitivity.unwrap() > 100 && needed.specificity.unwrap() > needed.sensitivity.unwrap());
+    assert!(
+        needed.sensitivity.unwrap() > 100
+            && needed.specificity.unwrap() > needed.sensitivity.unwrap()
+    );
 }
 
 #[test]
@@ -259,12 +289,24 @@ fn labels_that_follow_the_order_are_a_weighted_draw() {
         rows[*at].1 = Some(rows[*at].0);
     }
     let (judge, file, notes) = measured(&outputs(&rows), &OPTIONS);
-    assert_eq!((judge.draw, judge.overall.labelled), (LabelDraw::Random, 40));
+    assert_eq!(
+        (judge.draw, judge.overall.labelled),
+        (LabelDraw::Random, 40)
+    );
     assert_eq!(notes, Vec::<String>::new());
-    let next: Vec<_> = judge.next.iter().map(|next| next.output.case.clone()).collect();
+    let next: Vec<_> = judge
+        .next
+        .iter()
+        .map(|next| next.output.case.clone())
+        .collect();
     let wanted: Vec<_> = order[40..43].iter().map(|at| format!("c{at:04}")).collect();
     assert_eq!(next, wanted);
-    let weights: Vec<f64> = file.unwrap().confusion.iter().map(|row| row.weight).collect();
+    let weights: Vec<f64> = file
+        .unwrap()
+        .confusion
+        .iter()
+        .map(|row| row.weight)
+        .collect();
     let (least, most) = (
         weights.iter().copied().fold(f64::MAX, f64::min),
         weights.iter().copied().fold(0.0, f64::max),
@@ -277,7 +319,10 @@ fn labels_that_follow_the_order_are_a_weighted_draw() {
         rows[*at].1 = Some(true);
     }
     let (judge, _, notes) = measured(&outputs(&rows), &OPTIONS);
-    assert_eq!((judge.draw, judge.overall.labelled), (LabelDraw::Random, 40));
+    assert_eq!(
+        (judge.draw, judge.overall.labelled),
+        (LabelDraw::Random, 40)
+    );
     assert_eq!(
         notes,
         ["tone: 3 labelled outputs are left out, since they were not drawn like the others"]
@@ -286,7 +331,9 @@ fn labels_that_follow_the_order_are_a_weighted_draw() {
 
 #[test]
 fn judge_like_a_coin_has_no_corrected_rate() {
-    let rows: Vec<_> = (0..120).map(|at| (at % 2 == 0, Some(at % 4 < 2), 0.0)).collect();
+    let rows: Vec<_> = (0..120)
+        .map(|at| (at % 2 == 0, Some(at % 4 < 2), 0.0))
+        .collect();
     let (judge, ..) = measured(&outputs(&rows), &OPTIONS);
     assert_eq!(judge.draw, LabelDraw::Random, "all are labelled");
     assert_eq!(
@@ -315,7 +362,10 @@ fn people_who_differ_decide_by_majority_and_ties_are_left_out() {
     say(&mut judged.outputs[2], &[false]);
     let (judge, file, _) = measured(&judged, &OPTIONS);
     assert_eq!((judge.undecided, judge.overall.labelled), (1, 2));
-    assert_eq!((judge.overall.false_passes, judge.overall.true_fails), (1, 1));
+    assert_eq!(
+        (judge.overall.false_passes, judge.overall.true_fails),
+        (1, 1)
+    );
     let difference = &judge.differences[0];
     assert_eq!((difference.against, difference.people), (2, 3));
     assert_eq!(judge.people.unwrap().outputs, 2);
@@ -398,7 +448,13 @@ fn store_keeps_one_file_a_judge_and_refuses_broken_ones() {
     assert!(path.ends_with("judges/kind%2Ftone.yaml"), "{path:?}");
     assert_eq!(store.read().unwrap(), [file]);
     std::fs::write(&path, "format_version: 1\n").unwrap();
-    assert!(store.read().unwrap_err().to_string().contains("judges/kind%2Ftone.yaml:1"));
+    assert!(
+        store
+            .read()
+            .unwrap_err()
+            .to_string()
+            .contains("judges/kind%2Ftone.yaml:1")
+    );
 }
 
 #[test]
@@ -425,8 +481,18 @@ fn ratings_of_input_and_output_are_labels_whichever_grader_asked() {
     let text = [
         line("1", "ana", binary(true), none.clone()),
         line("2", "ben", binary(false), none.clone()),
-        line("3", "ben", binary(true), serde_json::json!({"repeat": true})),
-        line("4", "cyd", serde_json::json!({"type": "skip"}), none.clone()),
+        line(
+            "3",
+            "ben",
+            binary(true),
+            serde_json::json!({"repeat": true}),
+        ),
+        line(
+            "4",
+            "cyd",
+            serde_json::json!({"type": "skip"}),
+            none.clone(),
+        ),
         line("5", "dee", likert, none.clone()),
         line("6", "ana", binary(false), other),
     ];
@@ -435,7 +501,10 @@ fn ratings_of_input_and_output_are_labels_whichever_grader_asked() {
     let rated = RatedOutput {
         input: "sha256:i".to_owned(),
         output: "sha256:o".to_owned(),
-        policies: vec![("sha256:r".to_owned(), ReviewPolicy::of(&HumanGraderConfig::default()))],
+        policies: vec![(
+            "sha256:r".to_owned(),
+            ReviewPolicy::of(&HumanGraderConfig::default()),
+        )],
     };
     judged.outputs[0].rated = Some(rated.clone());
     judged.outputs[1].rated = Some(rated);
@@ -444,7 +513,9 @@ fn ratings_of_input_and_output_are_labels_whichever_grader_asked() {
     assert_eq!(store.problems(), []);
     let said = |output: &JudgedOutput| -> Vec<(String, Option<bool>)> {
         let labels = output.labels.iter();
-        labels.map(|label| (label.reviewer.clone(), label.passed)).collect()
+        labels
+            .map(|label| (label.reviewer.clone(), label.passed))
+            .collect()
     };
     let mut judges = [judged];
     add_ratings(&mut judges, &store);
@@ -453,7 +524,14 @@ fn ratings_of_input_and_output_are_labels_whichever_grader_asked() {
     whole.sort();
     assert_eq!(
         whole,
-        [("ana".to_owned(), Some(true)), ("ben".to_owned(), Some(false)), ("dee".to_owned(), Some(false))]
+        [
+            ("ana".to_owned(), Some(true)),
+            ("ben".to_owned(), Some(false)),
+            ("dee".to_owned(), Some(false))
+        ]
     );
-    assert_eq!(said(&judges[0].outputs[1]), [("dee".to_owned(), Some(true))]);
+    assert_eq!(
+        said(&judges[0].outputs[1]),
+        [("dee".to_owned(), Some(true))]
+    );
 }

@@ -38,7 +38,7 @@ pub(super) fn probes(case: &Case, reference: Option<&Reference>) -> CaseProbes {
     // What is said beside work in a workspace is not the answer.
     let reference = reference.filter(|reference| !reference.is_work());
     let reference = reference.map(|reference| &reference.output);
-    if looks_at_workspace(case) {
+    if case.workspace.is_some() && case.grading.is_of_workspace() {
         made.probes.extend(workspace_probes());
         return made;
     }
@@ -92,21 +92,6 @@ pub(super) fn judge_probes(reference: Option<&Reference>, negated: bool) -> Case
     }
 }
 
-/// Whether all that decides looks at the workspace, so that words make no difference.
-fn looks_at_workspace(case: &Case) -> bool {
-    let mut graders = case
-        .grading
-        .graders
-        .iter()
-        .filter(|grader| !grader.informative)
-        .peekable();
-    let looks = |kind: &GraderKind| match kind {
-        GraderKind::Code(code) => code.as_method().workspace_check().is_some(),
-        _ => false,
-    };
-    case.workspace.is_some() && graders.peek().is_some() && graders.all(|g| looks(&g.kind))
-}
-
 /// Files that would decide what tests of several languages report. A template that has one of them
 /// refuses it.
 fn workspace_probes() -> [Probe; 5] {
@@ -147,7 +132,7 @@ fn workspace_probes() -> [Probe; 5] {
 /// None of a reference that could not be made.
 fn twice(reference: &Reference) -> Vec<Probe> {
     let probe = |meaning, name| Probe {
-        tree: reference.tree.clone(),
+        work: reference.work.clone(),
         ..Probe::new(meaning, name, reference.output.clone())
     };
     match reference.not_made.is_some() {

@@ -19,8 +19,11 @@ mod write;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Instant;
+
+use futures_util::stream::{self, StreamExt as _};
 
 use crate::model::{
     Case, CaseFault, CaseNames, CheckDecision, CheckFinding, CheckReport, Combine, Eval, EvalCases,
@@ -303,8 +306,8 @@ struct ChosenCases {
 }
 
 impl ChosenCases {
-    /// Writes the probes of all cases. Cases are built one after the other; of those with a judge
-    /// copies are held.
+    /// Writes the probes of all cases, in their order. As many references are made at once as samples
+    /// run; of cases with a judge copies are held.
     async fn of(
         plan: &Plan,
         references: &References,
@@ -320,16 +323,36 @@ impl ChosenCases {
             let mut kept = vec![0; eval.cases.len()];
             let has_more = has_unchecked_graders(eval);
             let mut without_more = Vec::new();
-            for streamed in eval.cases.stream(|_| true) {
+            let id = &eval.info.id;
+            let cases = stream::iter(eval.cases.stream(|_| true));
+            let cases = cases.map(|streamed| async move {
                 let case = streamed.case?;
-                let id = &eval.info.id;
-                if let Some(reason) = left_out_reason(&case, judges) {
+                let checked = without_unchecked(&case);
+                let left_out = left_out_reason(&case, judges);
+                let reference = match left_out {
+                    Some(_) => None,
+                    None => references
+                        .of(id, &checked)
+                        .await
+                        .map_err(|error| match error {
+                            CheckError::Oracle(_) if eval.info.is_private() => {
+                                let why =
+                                    format!("a reference of the private eval `{id}` can't be used");
+                                CheckError::Oracle(why)
+                            }
+                            error => error,
+                        })?,
+                };
+                Ok::<_, CheckError>((streamed.at, (case, checked), left_out, reference))
+            });
+            let mut cases = pin!(cases.buffered(plan.settings.max_workers.max(1)));
+            while let Some(read) = cases.next().await {
+                let (at, (whole_case, case), left_out, reference) = read?;
+                if let Some(reason) = left_out {
                     chosen.leave_out(reason, id, &case);
                     continue;
                 }
-                let has_trajectories = graders_of(&case).any(is_of_trajectories);
-                let case = without_unchecked(&case);
-                let reference = references.of(id, &case).await?;
+                let has_trajectories = graders_of(&whole_case).any(is_of_trajectories);
                 let reference = reference.as_ref();
                 let mut is_checked = false;
                 if case.grading.graders.iter().any(decides_by_code) {
@@ -340,7 +363,7 @@ impl ChosenCases {
                             samples: Some(count),
                             ..case.clone()
                         }));
-                    } else if let Some(place) = kept.get_mut(streamed.at) {
+                    } else if let Some(place) = kept.get_mut(at) {
                         *place = count;
                     }
                 }

@@ -64,8 +64,8 @@ pub struct ProbeLabel {
 pub struct Probe {
     pub label: ProbeLabel,
     pub output: OutputValue,
-    /// The workspace that goes with it, relative to the file of probes.
-    pub tree: Option<String>,
+    /// The file or folder of the work that goes with it, relative to the file of probes.
+    pub work: Option<String>,
 }
 
 impl Probe {
@@ -77,7 +77,7 @@ impl Probe {
                 name,
             },
             output,
-            tree: None,
+            work: None,
         }
     }
 

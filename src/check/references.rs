@@ -13,9 +13,10 @@ use crate::model::{
 };
 use crate::run::{CancelLevel, CancelSwitch, RunError, graders};
 use crate::target::RunTargets;
-use crate::workspace::{FinishedWorkspace, RecordedWork, WorkspaceFault};
+use crate::workspace::{CHANGES_FILE, FinishedWorkspace, RecordedWork, WorkspaceFault};
+use eval_base::redact::Redactor;
 
-/// The folder of the workspaces of references, in that of the probes.
+/// The folder of the work of references, in that of the probes.
 const FOLDER: &str = "references";
 
 /// A right answer.
@@ -23,8 +24,8 @@ pub(super) struct Reference {
     pub output: OutputValue,
     /// It is the value that the case expects, in place of a `solution`.
     pub is_expected: bool,
-    /// The workspace with this work, relative to the folder of probes.
-    pub tree: Option<String>,
+    /// The file or folder of its work in a workspace, relative to the folder of probes.
+    pub work: Option<String>,
     /// Why there is none.
     pub not_made: Option<String>,
 }
@@ -34,14 +35,14 @@ impl Reference {
         Reference {
             output,
             is_expected: false,
-            tree: None,
+            work: None,
             not_made: None,
         }
     }
 
     /// Whether it is work in a workspace, and no patch.
     pub fn is_work(&self) -> bool {
-        self.tree.is_some() || self.not_made.is_some()
+        self.work.is_some() || self.not_made.is_some()
     }
 
     fn not_made(why: &str) -> Reference {
@@ -118,7 +119,7 @@ impl References {
             return Ok(Some(match (left.tree, &case.workspace) {
                 (None, _) => Reference::written(OutputValue::Text(left.diff.text)),
                 (Some(tree), Some(workspace)) => {
-                    let made = self.laid(workspace, RecordedWork::Tree(tree)).await;
+                    let made = self.laid(workspace, RecordedWork::of_tree(tree)).await;
                     self.reference(made.map(|left| (left, output.value))).await
                 }
                 (Some(_), None) => {
@@ -201,7 +202,8 @@ impl References {
         Ok((left, output.value))
     }
 
-    /// Keeps the workspace of a reference beside the probes.
+    /// Records the work of a reference beside the probes: what is different, or all of it where that is
+    /// too much.
     async fn reference(&self, made: Result<(FinishedWorkspace, OutputValue), String>) -> Reference {
         let (left, output) = match made {
             Ok(made) => made,
@@ -214,12 +216,21 @@ impl References {
             return Reference::not_made(&why);
         }
         let number = self.made.fetch_add(1, Ordering::Relaxed);
-        let tree = format!("{FOLDER}/{number}");
-        if let Err(fault) = left.keep(self.folder.join(&tree)).await {
+        let mut work = format!("{FOLDER}/{number}{CHANGES_FILE}");
+        let recorded = left.record(self.folder.join(&work), Redactor::default());
+        let written = match recorded.await {
+            Ok(true) => Ok(()),
+            Ok(false) => {
+                work = format!("{FOLDER}/{number}");
+                left.keep(self.folder.join(&work)).await
+            }
+            Err(fault) => Err(fault),
+        };
+        if let Err(fault) = written {
             return Reference::not_made(&fault.reason);
         }
         Reference {
-            tree: Some(tree),
+            work: Some(work),
             ..Reference::written(output)
         }
     }

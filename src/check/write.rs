@@ -42,8 +42,8 @@ impl ProbeFile {
         let mut labels = Vec::with_capacity(made.probes.len());
         for (sample, probe) in made.probes.into_iter().enumerate() {
             let mut line = line(eval, &case.id, sample, probe.output);
-            match probe.tree {
-                Some(tree) => line["workspace"] = Value::from(tree),
+            match probe.work {
+                Some(work) => line["workspace"] = Value::from(work),
                 None if case.workspace.is_some() => with_patch(&mut line),
                 None => {}
             }

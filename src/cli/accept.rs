@@ -22,7 +22,7 @@ use crate::report::limits;
 use crate::report::page::{Page, PageBlock, bold, dim, outside, own, place, text};
 use eval_base::globs::IdGlobs;
 use eval_base::nearest::did_you_mean;
-use eval_base::text::plural;
+use eval_base::text::{listed, plural};
 use eval_base::whole_file::WholeFile;
 
 /// What accepting an output would do.
@@ -532,16 +532,11 @@ fn find(plan: &Plan, pattern: &str) -> Result<(Arc<Eval>, Arc<Case>), CliFailure
             )
         }
         several => {
-            let mut listed: Vec<&str> = several.iter().map(|(.., name)| name.as_str()).collect();
-            listed.truncate(LISTED);
-            let more = match several.len() - listed.len() {
-                0 => String::new(),
-                more => format!(" and {more} more"),
-            };
+            let names = several.iter().map(|(.., name)| name);
             let message = format!(
-                "`{pattern}` matches {}: {}{more}",
+                "`{pattern}` matches {}: {}",
                 plural(several.len(), "case"),
-                listed.join(", ")
+                listed(names, LISTED, several.len(), ", ")
             );
             Err(CliFailure::wrong(message).hint("name one of them"))
         }

@@ -128,7 +128,7 @@ pub enum CliCommand {
     /// Grade the stored outputs of a run again, without calling the target. Judges are called.
     Regrade(Box<RegradeArgs>),
     /// Rate outputs of a run: what people grade, and whether they agree with judges.
-    Review(RunReviewArgs),
+    Review(Box<RunReviewArgs>),
     /// Render a report from the journal of a run, or join the shards of a run.
     Report(ReportArgs),
     /// Show cases in full: input, output, what was expected, what graders reported.

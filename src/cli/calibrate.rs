@@ -13,9 +13,9 @@ use crate::calibration::{
 use crate::gate::ExitCode;
 use crate::journal;
 use crate::model::{CalibrationReport, Fingerprint, Plan};
+use crate::ratings::{RatingStore, store_dir};
 use crate::report::calibration as pages;
 use crate::report::page::{PageView, markdown, terminal};
-use crate::ratings::{RatingStore, store_dir};
 use crate::spec::{CALIBRATION_VERSION, LabelOrigin};
 use eval_base::clock::{Clock, SystemClock, rfc3339};
 use eval_base::nearest::did_you_mean;
@@ -23,13 +23,15 @@ use eval_base::text::one_line;
 
 pub fn calibrate(console: &Console, args: &CalibrateArgs) -> CliResult {
     let file = match &args.labels {
-        Some(path) => Some(calibration::read_labels(path, args.pass_from).map_err(|error| {
-            let failure = CliFailure::wrong(&error);
-            match error.hint {
-                Some(hint) => failure.hint(hint),
-                None => failure,
-            }
-        })?),
+        Some(path) => Some(
+            calibration::read_labels(path, args.pass_from).map_err(|error| {
+                let failure = CliFailure::wrong(&error);
+                match error.hint {
+                    Some(hint) => failure.hint(hint),
+                    None => failure,
+                }
+            })?,
+        ),
         None => None,
     };
     let plan = plan(args)?;
@@ -106,7 +108,12 @@ fn of_run(
     let (mut judges, private) = calibration::judged_outputs(&paths)?;
     let mut notes: Vec<String> = private
         .iter()
-        .map(|eval| format!("eval `{}` is left out: its dataset is private", one_line(eval)))
+        .map(|eval| {
+            format!(
+                "eval `{}` is left out: its dataset is private",
+                one_line(eval)
+            )
+        })
         .collect();
     if judges.is_empty() {
         return Err(CliFailure::wrong(format!(
@@ -114,8 +121,11 @@ fn of_run(
             paths.run_id
         )));
     }
-    let store = RatingStore::read(&store_dir(&root(plan, &suite::cwd()?), &started.run.suite_name))
-        .map_err(CliFailure::wrong)?;
+    let store = RatingStore::read(&store_dir(
+        &root(plan, &suite::cwd()?),
+        &started.run.suite_name,
+    ))
+    .map_err(CliFailure::wrong)?;
     for problem in store.problems() {
         notes.push(problem.to_string());
     }
@@ -201,11 +211,8 @@ fn plan(args: &CalibrateArgs) -> Result<Option<Plan>, CliFailure> {
     };
     let plan = suite::listed(path)?;
     match (&args.suite, plan) {
-        (Some(path), None) => Err(CliFailure::wrong(format!(
-            "{} has errors",
-            path.display()
-        ))
-        .hint("`eval-harness validate` shows them")),
+        (Some(path), None) => Err(CliFailure::wrong(format!("{} has errors", path.display()))
+            .hint("`eval-harness validate` shows them")),
         (_, plan) => Ok(plan),
     }
 }
@@ -217,10 +224,17 @@ fn judges_of(plan: &Plan, named: &[JudgedOutputs]) -> BTreeMap<String, JudgeIden
     let mut found: BTreeMap<String, (Fingerprint, Option<JudgeIdentity>)> = BTreeMap::new();
     for eval in &plan.evals {
         // A case that can't be read is reported where the suite is run.
-        for case in eval.cases.stream(|_| true).filter_map(|case| case.case.ok()) {
+        for case in eval
+            .cases
+            .stream(|_| true)
+            .filter_map(|case| case.case.ok())
+        {
             for grader in &case.grading.graders {
                 let name = grader.name.as_ref().unwrap_or(&eval.info.id);
-                let Some(judge) = grader.kind.judge().filter(|_| wanted.contains(name.as_str()))
+                let Some(judge) = grader
+                    .kind
+                    .judge()
+                    .filter(|_| wanted.contains(name.as_str()))
                 else {
                     continue;
                 };

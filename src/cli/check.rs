@@ -22,7 +22,7 @@ pub fn check(console: &Console, args: &CheckArgs) -> CliResult {
     let folder = PrivateFolder::new(&std::env::temp_dir()).map_err(|error| {
         let place = std::env::temp_dir();
         let place = place.display();
-        CliFailure::incomplete(format!("cannot make a folder in {place}: {error}"))
+        CliFailure::incomplete(format!("cannot create a folder in {place}: {error}"))
     })?;
     // Recorded outputs take the place of every target; they are written when the suite is read.
     let outputs = folder.path().join(check::PROBES);

@@ -18,7 +18,7 @@ use eval_base::text::{one_line, plural};
 ///
 /// # Errors
 /// When there is no such thing, or when it can't be compared with: nothing ran.
-pub fn asked(
+pub fn requested_comparison(
     console: &Console,
     args: &RunArgs,
     plan: &Plan,
@@ -49,7 +49,7 @@ pub fn asked(
     if !names_one {
         if fail_on.is_some() && !has_side {
             return Err(CliFailure::wrong(
-                "`--fail-on` needs a comparison, but the run is compared with nothing",
+                "`--fail-on` requires a reference to compare the run with",
             )
             .hint(
                 "add a reference: `--compare-to previous`, or `--baseline` for the accepted scores",
@@ -57,7 +57,7 @@ pub fn asked(
         }
         if allow_changed && !has_side {
             return Err(CliFailure::wrong(
-                "`--allow-changed` needs a comparison, but the run is compared with nothing",
+                "`--allow-changed` requires a reference to compare the run with",
             )
             .hint(
                 "add a reference: `--compare-to previous`, or `--baseline` for the accepted scores",

@@ -96,7 +96,7 @@ fn is_offline(plan: &Plan, endpoint: &Endpoint) -> bool {
 
 /// What models would be asked: labels with lines, to be shown one below the other.
 pub fn lines(work: &PlannedWork<'_>) -> io::Result<Vec<(&'static str, String)>> {
-    let asked = asked(work)?;
+    let asked = estimate_by_model(work)?;
     let mut lines: Vec<(&'static str, String)> = judged(work)
         .map(|words| ("judged", words))
         .into_iter()
@@ -105,7 +105,7 @@ pub fn lines(work: &PlannedWork<'_>) -> io::Result<Vec<(&'static str, String)>> 
     let calls_agents = !agents.is_empty();
     lines.extend(agents.into_iter().map(|words| ("agent", words)));
     if !asked.is_empty() || !calls_agents {
-        lines.extend(told(&asked));
+        lines.extend(estimate_lines(&asked));
     }
     if !asked.is_empty() || calls_agents {
         lines.extend(
@@ -204,7 +204,7 @@ fn judged(work: &PlannedWork<'_>) -> Option<String> {
 /// A model as what it is asked: its name, and whether it judges.
 type ModelRole = (String, bool);
 
-fn asked(work: &PlannedWork<'_>) -> io::Result<BTreeMap<ModelRole, ModelEstimate>> {
+fn estimate_by_model(work: &PlannedWork<'_>) -> io::Result<BTreeMap<ModelRole, ModelEstimate>> {
     let plan = &work.prepared.plan;
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     let mut all: BTreeMap<ModelRole, ModelEstimate> = BTreeMap::new();
@@ -297,7 +297,7 @@ impl ModelEstimate {
     }
 }
 
-fn told(all: &BTreeMap<ModelRole, ModelEstimate>) -> Vec<(&'static str, String)> {
+fn estimate_lines(all: &BTreeMap<ModelRole, ModelEstimate>) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     for ((name, judges), asked) in all {
         let number = |n: u64| group_digits(usize::try_from(n).unwrap_or(usize::MAX));
@@ -395,7 +395,7 @@ fn budget(budget: RunBudget) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn asked(
+    fn model_estimate(
         calls: u64,
         questions: u64,
         answers: Option<u64>,
@@ -423,7 +423,7 @@ mod tests {
                 Some(name) => ((name.to_owned(), true), asked.clone()),
                 None => (((*name).to_owned(), false), asked.clone()),
             });
-        told(&all.collect())
+        estimate_lines(&all.collect())
             .into_iter()
             .map(|(label, words)| format!("{label}: {words}"))
             .collect::<Vec<_>>()
@@ -443,7 +443,7 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_told() {
-        let known = asked(40, 12_345, Some(20_000), Some(1.0));
+        let known = model_estimate(40, 12_345, Some(20_000), Some(1.0));
         let unlimited = ModelEstimate {
             answers: None,
             ..known.clone()
@@ -454,7 +454,7 @@ mod tests {
             ..known.clone()
         };
         let free = ModelEstimate {
-            price: asked(1, 1, None, Some(0.0)).price,
+            price: model_estimate(1, 1, None, Some(0.0)).price,
             ..unlimited.clone()
         };
         insta::assert_snapshot!(shown(&[]), @"cost: none is known: no model is called");

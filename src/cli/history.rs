@@ -15,7 +15,7 @@ use eval_base::globs::IdGlobs;
 
 pub fn history(console: &Console, args: &HistoryArgs) -> CliResult {
     let wanted = HistoryGlobs::of(args)?;
-    let asked = asked(console, args)?;
+    let asked = history_source(console, args)?;
     let name = asked.plan.as_ref().map(|plan| plan.suite.name.as_str());
     let request = HistoryRequest {
         suite: name.filter(|_| !args.all_suites),
@@ -29,7 +29,7 @@ pub fn history(console: &Console, args: &HistoryArgs) -> CliResult {
         .warnings
         .iter()
         .for_each(|warning| console.warn(warning));
-    let known = known(&history, &asked);
+    let known = eval_ids(&history, &asked);
     if let Some(wanted) = &wanted {
         wanted.check(&known)?;
     }
@@ -69,7 +69,7 @@ struct HistorySource {
     plan: Option<Plan>,
 }
 
-fn asked(console: &Console, args: &HistoryArgs) -> Result<HistorySource, CliFailure> {
+fn history_source(console: &Console, args: &HistoryArgs) -> Result<HistorySource, CliFailure> {
     let path = match &args.suite {
         Some(path) => Some(path.clone()),
         None => suite::suite_path(None).ok(),
@@ -107,7 +107,7 @@ fn asked(console: &Console, args: &HistoryArgs) -> Result<HistorySource, CliFail
 }
 
 /// Ids of evals that are there, or were.
-fn known(history: &RunHistory, asked: &HistorySource) -> BTreeSet<String> {
+fn eval_ids(history: &RunHistory, asked: &HistorySource) -> BTreeSet<String> {
     let past = history
         .groups
         .iter()

@@ -18,7 +18,7 @@ pub fn tell(console: &Console, channels: &[NotifyChannel], message: &NotifyMessa
                     .enable_all()
                     .build();
                 match runtime {
-                    Ok(runtime) => runtime.block_on(told(channels, message)),
+                    Ok(runtime) => runtime.block_on(send_until_interrupted(channels, message)),
                     Err(error) => vec![format!("notify: cannot start: {error}")],
                 }
             })
@@ -32,7 +32,10 @@ pub fn tell(console: &Console, channels: &[NotifyChannel], message: &NotifyMessa
 
 /// Until somebody has had enough: the handlers of the run before this have taken the signals' own
 /// effect away.
-async fn told(channels: &[NotifyChannel], message: &NotifyMessage) -> Vec<String> {
+async fn send_until_interrupted(
+    channels: &[NotifyChannel],
+    message: &NotifyMessage,
+) -> Vec<String> {
     tokio::select! {
         warnings = notify::tell(channels, message) => warnings,
         () = enough() => vec!["notify: interrupted; not every channel got the message".to_owned()],

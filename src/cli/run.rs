@@ -180,7 +180,8 @@ impl ReadyRun {
             filters,
             failed_in,
         } = loaded;
-        let comparison = compared::asked(console, args, &plan, &filters, resume.as_ref())?;
+        let comparison =
+            compared::requested_comparison(console, args, &plan, &filters, resume.as_ref())?;
         let checked = match args.checked {
             true => Some(demanded_check(console, args, &plan)?),
             false => None,

@@ -12,9 +12,11 @@ use super::{CliFailure, CliResult, reference};
 use crate::gate::ExitCode;
 use crate::load::{Code, published_schema};
 use crate::model::{
-    CalibrationReport, CheckReport, Comparisons, Event, PhaseReportFile, PowerReport, ProblemReport, ReportFile,
+    CalibrationReport, CheckReport, Comparisons, Event, PhaseReportFile, PowerReport,
+    ProblemReport, ReportFile,
 };
 use crate::ratings::RatingLine;
+use crate::review_page::api_document;
 use crate::spec::{SchemaKind, canonical, written_schema_of};
 
 pub fn schema(console: &Console, args: &SchemaArgs) -> CliResult {
@@ -85,6 +87,10 @@ fn schemas(folder: &Path) -> Vec<(PathBuf, String)> {
                 format!("{schema:#}\n"),
             )
         })
+        .chain([(
+            folder.join("review.openapi.json"),
+            format!("{:#}\n", api_document()),
+        )])
         .collect()
 }
 

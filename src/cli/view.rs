@@ -4,7 +4,8 @@ use std::fs;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
+
+use axum::Router;
 
 use super::args::ViewArgs;
 use super::console::Console;
@@ -14,7 +15,7 @@ use super::{CliFailure, CliResult, suite};
 use crate::gate::ExitCode;
 use crate::journal::{self, RunPaths};
 use crate::report::percent_encoded;
-use crate::server::LocalServer;
+use crate::server::{LocalServer, ServerStop};
 use crate::view::{self, RunFolder};
 
 /// Programs that open an address in the browser of a desktop.
@@ -40,42 +41,55 @@ pub fn view(console: &Console, args: &ViewArgs) -> CliResult {
             "the index in the results folder can't be written, so each `view` reads all runs again",
         );
     }
+    let place = PagePlace {
+        port: args.port,
+        no_open: args.no_open,
+        page: &page,
+    };
+    serve_pages(console, &place, |stop| view::routes(folder, chosen, stop))
+}
+
+/// Where pages are served, and which one is opened.
+pub(super) struct PagePlace<'a> {
+    /// Any free one without.
+    pub port: Option<u16>,
+    pub no_open: bool,
+    pub page: &'a str,
+}
+
+/// Serves pages on this machine until a signal; prints the address, and opens a browser.
+pub(super) fn serve_pages(
+    console: &Console,
+    place: &PagePlace<'_>,
+    routes: impl FnOnce(ServerStop) -> Router,
+) -> CliResult {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()?;
-    let served = runtime.block_on(serve(console, args, folder, &page, chosen));
+    let served = runtime.block_on(async {
+        let mut signals = StopSignals::new()?;
+        let server = LocalServer::bind(place.port).await.map_err(|error| {
+            let port = place.port.map(|port| format!(" port {port} of"));
+            let port = port.unwrap_or_default();
+            CliFailure::wrong(format!("cannot listen on{port} 127.0.0.1: {error}"))
+                .hint("without --port any free port is used")
+        })?;
+        let url = server.url(place.page);
+        console.result(format!("{url}\n").as_bytes())?;
+        console.note("Ctrl-C ends the server");
+        if !place.no_open && std::io::stdout().is_terminal() && std::io::stdin().is_terminal() {
+            open(&url);
+        }
+        let routes = routes(server.stop_signal());
+        server
+            .serve(routes, async move { signals.received().await })
+            .await?;
+        CliResult::Ok(ExitCode::Pass)
+    });
     // What is being read for a page is not waited for.
     runtime.shutdown_background();
     served
-}
-
-async fn serve(
-    console: &Console,
-    args: &ViewArgs,
-    folder: Arc<RunFolder>,
-    page: &str,
-    suite: Option<String>,
-) -> CliResult {
-    let mut signals = StopSignals::new()?;
-    let server = LocalServer::bind(args.port).await.map_err(|error| {
-        let port = args
-            .port
-            .map_or_else(String::new, |port| format!(" port {port} of"));
-        CliFailure::wrong(format!("cannot listen on{port} 127.0.0.1: {error}"))
-            .hint("without --port any free port is used")
-    })?;
-    let url = server.url(page);
-    console.result(format!("{url}\n").as_bytes())?;
-    console.note("Ctrl-C ends the server");
-    if !args.no_open && std::io::stdout().is_terminal() && std::io::stdin().is_terminal() {
-        open(&url);
-    }
-    let routes = view::routes(folder, suite, server.stop_signal());
-    server
-        .serve(routes, async move { signals.received().await })
-        .await?;
-    Ok(ExitCode::Pass)
 }
 
 /// The folder as an absolute path, which pages show.

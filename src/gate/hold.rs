@@ -218,7 +218,7 @@ fn no_critical(cases: &CaseChanges) -> (Decision, String) {
 /// The gate of a run that is held against a reference, too: one more demand beside its own.
 /// `comparison` is `None` when it could not be made. A gate that decides nothing, of shards, is
 /// left alone. Where only human grades of this run are missing people decide.
-pub fn held(
+pub fn add_comparison(
     gate: Gate,
     fail_on: FailOn,
     comparison: Option<&Comparison>,

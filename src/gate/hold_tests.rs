@@ -232,7 +232,7 @@ fn the_graver_of_gate_and_comparison_counts() {
                     thresholds,
                     reasons: vec!["own".into()],
                 };
-                let gate = held(
+                let gate = add_comparison(
                     gate,
                     FailOn::Significant,
                     Some(comparison),
@@ -253,7 +253,7 @@ fn the_graver_of_gate_and_comparison_counts() {
         thresholds: vec![],
         reasons: vec![],
     };
-    let gate = held(gate, FailOn::Any, Option::None, &lacking(0, 0, 0), false);
+    let gate = add_comparison(gate, FailOn::Any, Option::None, &lacking(0, 0, 0), false);
     assert_eq!((gate.decision, gate.exit_code), (Incomplete, 3));
     insta::assert_snapshot!(gate.reasons.join("\n"), @"compared with the reference: nothing could be compared, so a regression can't be ruled out");
 }
@@ -293,7 +293,7 @@ fn where_only_human_grades_of_the_run_are_missing_people_decide() {
                 thresholds: vec![],
                 reasons: vec![],
             };
-            let held = held(
+            let held = add_comparison(
                 gate,
                 FailOn::Significant,
                 Some(&open),
@@ -315,7 +315,7 @@ fn where_only_human_grades_of_the_run_are_missing_people_decide() {
         };
         let one = compared(verdicts, true);
         assert_eq!(
-            held(
+            add_comparison(
                 gate,
                 FailOn::Significant,
                 Some(&one),

@@ -16,4 +16,4 @@ pub use answerable::{PlannedExtent, unanswerable};
 pub use decide::{decide, number};
 pub use doubted::{doubted, doubted_decision};
 pub use exit::ExitCode;
-pub use hold::{decided_comparisons, held};
+pub use hold::{add_comparison, decided_comparisons};

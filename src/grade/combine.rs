@@ -3,7 +3,7 @@
 //! An errored, pending or unasked grade may still have been a pass or a failure. The verdict is
 //! passed or failed only if it would be the same whatever those had said.
 
-use crate::model::{Cause, Combine, Grade, Outcome, Verdict};
+use crate::model::{CaseGrading, Cause, Combine, Grade, Grader, GraderType, Outcome, Verdict};
 use eval_stats::reaches;
 
 /// What is certain of a list of grades.
@@ -226,12 +226,52 @@ pub(super) fn negate(grade: Grade) -> Grade {
     }
 }
 
+/// The graders whose verdicts count, with their places.
+fn deciding(grading: &CaseGrading) -> impl Iterator<Item = (usize, &Grader)> {
+    grading
+        .graders
+        .iter()
+        .enumerate()
+        .filter(|(_, grader)| !grader.informative)
+}
+
+/// Whether the verdict is decided, whatever the graders say that have not run. People are not
+/// counted: where a model and a person grade an output, both do.
+pub(super) fn stands(grading: &CaseGrading, grades: &[Option<Grade>]) -> bool {
+    let known: Vec<(f64, Option<&Grade>)> = deciding(grading)
+        .map(|(index, grader)| {
+            let grade = grades.get(index).and_then(Option::as_ref);
+            let grade = grade.filter(|grade| grade.grader_type != GraderType::Human);
+            (grader.weight, grade)
+        })
+        .collect();
+    matches!(grading.combine, Combine::All | Combine::Any)
+        && decide(grading.combine, &known) != CombineDecision::Open
+}
+
+/// The verdict over the grades of a case's graders, in their order; `None` for those that did not
+/// run.
+pub(super) fn joined(grading: &CaseGrading, grades: Vec<Option<Grade>>) -> Verdict {
+    let weights: Vec<f64> = deciding(grading).map(|(_, grader)| grader.weight).collect();
+    let known = deciding(grading)
+        .map(|(index, _)| grades.get(index).cloned().flatten())
+        .collect();
+    let verdict = combine(grading.combine, &weights, known);
+    let left_out = grading.graders.iter().zip(&grades);
+    let left_out = left_out.filter(|(_, grade)| grade.is_none());
+    let not_run = left_out.map(|(grader, _)| grader.shown_name().to_owned());
+    Verdict {
+        not_run: not_run.collect(),
+        grades: grades.into_iter().flatten().collect(),
+        ..verdict
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::model::GraderType;
 
     fn passed() -> Grade {
         Grade::passed(GraderType::Code, "exact_match")

@@ -1,11 +1,25 @@
 //! What graders measure beside their verdicts: numbers under names, or the word that there is none.
 
+use super::combine::negate;
 use crate::model::{Case, Cause, Grade, Grader, GraderKind, NumberKind, Outcome, Verdict};
+
+/// A grade with what its grader says besides its kind.
+pub(super) fn finished(grader: &Grader, grade: Grade) -> Grade {
+    let grade = if grader.negate { negate(grade) } else { grade };
+    record(
+        grader,
+        Grade {
+            grader: grader.name.clone(),
+            informative: grader.informative,
+            ..grade
+        },
+    )
+}
 
 /// A grade with the metrics that its grader promises: a score under the author's name, the numbers
 /// of the method under theirs. What is missing, because the grade is errored or pending, is named
 /// as unmeasured.
-pub(super) fn record(grader: &Grader, mut grade: Grade) -> Grade {
+fn record(grader: &Grader, mut grade: Grade) -> Grade {
     if let Some(name) = &grader.metric {
         let own = match &grader.kind {
             GraderKind::Code(code) => code.as_method().number(),

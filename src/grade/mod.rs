@@ -36,9 +36,9 @@ use crate::graders::{
 use crate::isolation::CommandSandbox;
 use crate::isolation::{SandboxRefusal, SandboxRequest};
 use crate::model::{
-    Case, CaseGrading, CaseOutline, Cause, CodeGrader, Combine, CommandGrader, ConfiguredExecutor,
-    Executor, Grade, Grader, GraderKind, GraderType, NamedPython, Output, OutputValue, Plan,
-    SandboxDemand, SandboxState, Trust, Verdict,
+    Case, CaseOutline, Cause, CodeGrader, CommandGrader, ConfiguredExecutor, Executor, Grade,
+    Grader, GraderKind, GraderType, NamedPython, Output, OutputValue, Plan, SandboxDemand,
+    SandboxState, Trust, Verdict,
 };
 use crate::workspace::{FinishedWorkspace, RunWorkspaces};
 use eval_base::redact::Redactor;
@@ -54,7 +54,7 @@ pub use judge::question_bytes as judge_question_bytes;
 pub use measure::without_output;
 pub use people::{KnownRatings, by_store, input_digest};
 
-use combine::{CombineDecision, combine, decide, negate};
+use combine::{joined, stands};
 use extract::ExtractFailure;
 use grader_process::{PoolConfig, TextWork};
 use probes::LanguageProbes;
@@ -403,32 +403,6 @@ impl RunGraders {
         joined(grading, grades)
     }
 
-    /// A verdict with the grades that people have given by now; the other grades stay. `None` where
-    /// the grades are not those of the case's graders.
-    pub fn by_people(&self, case: &Case, verdict: &Verdict) -> Option<Verdict> {
-        let grading = &case.grading;
-        let mut earlier = verdict.grades.iter().peekable();
-        let mut grades: Vec<Option<Grade>> = Vec::with_capacity(grading.graders.len());
-        for grader in &grading.graders {
-            let is_of = |grade: &&Grade| {
-                grade.grader_type == grader.kind.grader_type() && grade.grader == grader.name
-            };
-            let grade = earlier.next_if(is_of).cloned();
-            grades.push(match (&grader.kind, grade) {
-                (GraderKind::Human { config, expected }, Some(grade)) => {
-                    let known = grade.review?.digests;
-                    let ratings = self.ratings.as_ref();
-                    let grade = people::grade(config, expected.as_ref(), case, known, ratings);
-                    Some(finished(grader, grade))
-                }
-                (_, grade) => grade,
-            });
-        }
-        // One that is left is of another grader.
-        let has_people = || grades.iter().flatten().any(|grade| grade.review.is_some());
-        (earlier.next().is_none() && has_people()).then(|| joined(grading, grades))
-    }
-
     async fn one(&self, grader: &Grader, sample: GradedSample<'_>, asked: SampleAttempt) -> Grade {
         let grade = match &grader.kind {
             GraderKind::Code(code) => match code.as_method().workspace_check() {
@@ -456,10 +430,16 @@ impl RunGraders {
                 let left = sample.workspace.map(|left| left.output().left.as_str());
                 let known = people::digests(sample.case, sample.value, left, &self.config.redactor);
                 let ratings = self.ratings.as_ref();
-                people::grade(config, expected.as_ref(), sample.case, known, ratings)
+                people::grade(
+                    (grader.name.as_deref(), config),
+                    expected.as_ref(),
+                    sample.case,
+                    known,
+                    ratings,
+                )
             }
         };
-        finished(grader, grade)
+        measure::finished(grader, grade)
     }
 
     async fn in_workspace(
@@ -660,37 +640,6 @@ impl RunGraders {
     }
 }
 
-/// A grade with what its grader says besides its kind.
-fn finished(grader: &Grader, grade: Grade) -> Grade {
-    let grade = if grader.negate { negate(grade) } else { grade };
-    measure::record(
-        grader,
-        Grade {
-            grader: grader.name.clone(),
-            informative: grader.informative,
-            ..grade
-        },
-    )
-}
-
-/// The verdict over the grades of a case's graders, in their order; `None` for those that did not
-/// run.
-fn joined(grading: &CaseGrading, grades: Vec<Option<Grade>>) -> Verdict {
-    let weights: Vec<f64> = deciding(grading).map(|(_, grader)| grader.weight).collect();
-    let known = deciding(grading)
-        .map(|(index, _)| grades.get(index).cloned().flatten())
-        .collect();
-    let verdict = combine(grading.combine, &weights, known);
-    let left_out = grading.graders.iter().zip(&grades);
-    let left_out = left_out.filter(|(_, grade)| grade.is_none());
-    let not_run = left_out.map(|(grader, _)| grader.shown_name().to_owned());
-    Verdict {
-        not_run: not_run.collect(),
-        grades: grades.into_iter().flatten().collect(),
-        ..verdict
-    }
-}
-
 /// A worker's place, while there is work to do.
 struct WorkerSlot<'a> {
     places: Option<&'a Semaphore>,
@@ -742,29 +691,6 @@ fn configured_executors(plan: &Plan) -> Vec<&ConfiguredExecutor> {
 /// A sandbox that was lost on the way may have run something before.
 fn may_have_run(grade: &Grade) -> bool {
     grade.trust.is_some() || grade.cause == Some(Cause::SandboxUnavailable)
-}
-
-/// The graders whose verdicts count, with their places.
-fn deciding(grading: &CaseGrading) -> impl Iterator<Item = (usize, &Grader)> {
-    grading
-        .graders
-        .iter()
-        .enumerate()
-        .filter(|(_, grader)| !grader.informative)
-}
-
-/// Whether the verdict is decided, whatever the graders say that have not run. People are not
-/// counted: where a model and a person grade an output, both do.
-fn stands(grading: &CaseGrading, grades: &[Option<Grade>]) -> bool {
-    let known: Vec<(f64, Option<&Grade>)> = deciding(grading)
-        .map(|(index, grader)| {
-            let grade = grades.get(index).and_then(Option::as_ref);
-            let grade = grade.filter(|grade| grade.grader_type != GraderType::Human);
-            (grader.weight, grade)
-        })
-        .collect();
-    matches!(grading.combine, Combine::All | Combine::Any)
-        && decide(grading.combine, &known) != CombineDecision::Open
 }
 
 fn not_extracted(case: &Case, nothing: ExtractFailure) -> Verdict {

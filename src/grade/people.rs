@@ -5,12 +5,15 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::RunGraders;
+use super::combine::joined;
+use super::measure::finished;
 use crate::model::{
-    Case, CaseInput, Cause, CountedRating, Grade, GraderType, HumanReview, Outcome, OutputValue,
-    QuestionDigests, Rating, ReviewPolicy, output_digest, rubric_digest,
+    Case, CaseInput, Cause, CountedRating, Grade, GraderKind, GraderType, HumanReview, Outcome,
+    OutputValue, QuestionDigests, Rating, ReviewPolicy, Verdict, output_digest, rubric_digest,
 };
 use crate::ratings::{PeopleVerdict, RatingStore, assessed};
-use crate::spec::HumanGraderConfig;
+use crate::spec::{HumanGraderConfig, RatingKind};
 use eval_base::redact::Redactor;
 use eval_base::text::{one_line, plural, shortened};
 
@@ -21,6 +24,42 @@ const SUMMARY: usize = 300;
 
 /// The ratings of the suite, or why they can't be read.
 pub type KnownRatings = Result<Arc<RatingStore>, String>;
+
+impl RunGraders {
+    /// A verdict with the grades that people have given by now; the other grades stay. `None` where
+    /// the grades are not those of the case's graders.
+    pub fn by_people(&self, case: &Case, verdict: &Verdict) -> Option<Verdict> {
+        let grading = &case.grading;
+        let mut earlier = verdict.grades.iter().peekable();
+        let mut grades: Vec<Option<Grade>> = Vec::with_capacity(grading.graders.len());
+        for grader in &grading.graders {
+            let is_of = |grade: &&Grade| {
+                grade.grader_type == grader.kind.grader_type()
+                    && grade.method == grader.kind.method()
+                    && grade.grader == grader.name
+            };
+            let known = earlier.next_if(is_of).cloned();
+            grades.push(match (&grader.kind, known) {
+                (GraderKind::Human { config, expected }, Some(earlier)) => {
+                    let known = earlier.review?.digests;
+                    let ratings = self.ratings.as_ref();
+                    let renewed = grade(
+                        (grader.name.as_deref(), config),
+                        expected.as_ref(),
+                        case,
+                        known,
+                        ratings,
+                    );
+                    Some(finished(grader, renewed))
+                }
+                (_, known) => known,
+            });
+        }
+        // One that is left is of another grader.
+        let has_people = || grades.iter().flatten().any(|grade| grade.review.is_some());
+        (earlier.next().is_none() && has_people()).then(|| joined(grading, grades))
+    }
+}
 
 /// The digests of input and output as the journal keeps them: without secrets.
 pub(super) fn digests(
@@ -53,7 +92,7 @@ pub fn input_digest(fingerprint: &str) -> String {
 /// The grade of an output by the ratings that there are. `known` has the digests of its input and
 /// output.
 pub(super) fn grade(
-    config: &Value,
+    (name, config): (Option<&str>, &Value),
     reference: Option<&Value>,
     case: &Case,
     known: QuestionDigests,
@@ -75,10 +114,12 @@ pub(super) fn grade(
         rubric: rubric_digest(&rubric, &policy.scale, reference),
         ..known
     };
+    let open = HumanReview::open(digests, policy);
     let review = HumanReview {
+        grader: name.map_or(open.grader.clone(), str::to_owned),
         rubric,
         reference: reference.cloned(),
-        ..HumanReview::open(digests, policy)
+        ..open
     };
     let none = Arc::default();
     let store = match ratings {
@@ -126,8 +167,12 @@ fn of_verdict(review: &HumanReview, verdict: PeopleVerdict) -> Grade {
         )),
         PeopleVerdict::Decided { passed, score } => {
             let reason = said(&review.ratings);
+            let cause = match review.policy.scale.kind {
+                RatingKind::Binary => Cause::WrongAnswer,
+                RatingKind::Likert | RatingKind::Ranking => Cause::Threshold,
+            };
             let grade = match passed {
-                Some(false) => Grade::failed(GraderType::Human, METHOD, Cause::Threshold, reason),
+                Some(false) => Grade::failed(GraderType::Human, METHOD, cause, reason),
                 // A ranking without a threshold decides nothing: it is informative.
                 Some(true) | None => Grade {
                     reason,

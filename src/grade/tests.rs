@@ -183,7 +183,7 @@ async fn outputs_become_verdicts() {
     passed 1 - [exact_match]  extracted="a"
     failed 0 output_limit [] the output is longer than the limit, so it can't be judged in full
     passed 1 - [exact_match] negated: expected "a", got "b"
-    pending - - [exact_match,human] human: waits for a human grade
+    pending - - [exact_match,human] human: waits for a review
     failed 0 wrong_answer [human,exact_match] exact_match: expected "a", got "b"
     passed 1 - [exact_match]
     errored - judge_unreachable [model,exact_match] model: no judge was called

@@ -19,7 +19,7 @@ use crate::model::limits;
 use crate::model::{Cause, Grade, GraderType, NumberKind};
 use crate::spec::OneOrMany;
 use crate::workspace::{FinishedWorkspace, WorkspaceFault};
-use eval_base::text::plural;
+use eval_base::text::{self, plural};
 use eval_workspace::{
     ChangeKind, ChangedContent, EntryNow, PathGlobs, WorkspaceChanges, WorkspacePath,
 };
@@ -116,7 +116,7 @@ impl MethodSettings for DiffSpec {
         }
         if !self.tests.0.is_empty() && !self.no_weakened_tests {
             let at = node.key_span("/tests");
-            let message = "`tests` is used only by `no_weakened_tests: true`";
+            let message = "`tests` has no effect without `no_weakened_tests: true`";
             return desk.refuse(incomplete(at, message, "add `no_weakened_tests: true`"));
         }
         let grader = WorkspaceDiff {
@@ -159,7 +159,7 @@ pub(super) fn check_glob(
         Err(error) => error.to_string(),
     };
     let listed = node.locate(&format!("/{key}/{place}"));
-    let message = format!("`{glob}` is not a glob of files: {why}");
+    let message = format!("`{glob}` is not a glob: {why}");
     desk.refuse(Problem::error(Code::BadGlob, listed, message))
 }
 
@@ -256,7 +256,7 @@ pub(super) async fn weakened_tests(
                 &String::from_utf8_lossy(&now),
             ),
             EntryNow::Folder | EntryNow::Link { .. } | EntryNow::Special => {
-                Some("it is not a file any more".to_owned())
+                Some("it is no longer a file".to_owned())
             }
         };
         found.extend(why.map(|why| format!("{old}: {why}")));
@@ -480,16 +480,8 @@ fn counted_lines(changes: &WorkspaceChanges) -> CountedLines {
 
 /// The first of a list, for a sentence.
 pub(super) fn listed(all: &[String]) -> String {
-    const SHOWN: usize = 5;
-    let shown: Vec<String> = all
-        .iter()
-        .take(SHOWN)
-        .map(|one| format!("`{}`", in_reason(one)))
-        .collect();
-    match all.len().saturating_sub(SHOWN) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
-    }
+    let shown = all.iter().map(|one| format!("`{}`", in_reason(one)));
+    text::listed(shown, 5, all.len(), ", ")
 }
 
 #[cfg(test)]

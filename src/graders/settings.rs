@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::known_methods;
 use crate::load::{Code, Node, Problem, Span, SuiteDesk};
-use crate::model::CaseWorkspace;
+use crate::model::{CaseWorkspace, Target};
 use crate::spec::{ExpectedSpec, ToleranceSpec};
 use eval_match::{Tolerance, without_literals};
 
@@ -69,6 +69,8 @@ pub(crate) struct CaseExpectation<'a> {
     /// The workspace of the case, merged from all levels. `None` also where graders are checked
     /// without a case, which drops problems of [`Code::GraderIncomplete`].
     pub workspace: Option<&'a CaseWorkspace>,
+    /// Whose outputs are graded, where that is known.
+    pub target: Option<&'a Target>,
 }
 
 impl CaseExpectation<'_> {
@@ -88,6 +90,21 @@ impl CaseExpectation<'_> {
         } else {
             values.into_iter().next()
         }
+    }
+
+    /// Warns of a reader of trajectories for a target that has none.
+    pub fn warn_without_trajectory(&self, desk: &mut SuiteDesk, reader: &str, at: Span) {
+        let without =
+            |target: &&Target| !matches!(target, Target::Agent(_) | Target::Recorded { .. });
+        let Some(target) = self.target.filter(without) else {
+            return;
+        };
+        let message = format!(
+            "`{reader}` needs a trajectory, but a target of type `{}` has none, so every grade is errored",
+            target.kind()
+        );
+        let hint = "use a target of type `agent`, or recorded outputs with a `trajectory`";
+        desk.push(Problem::warning(Code::SuspiciousValue, at, message).hint(hint));
     }
 
     /// `None` after reporting that a method needs a workspace, and the case has none. A suite that

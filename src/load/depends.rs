@@ -56,7 +56,7 @@ pub(super) fn declared(
             Ok(mut files) => {
                 files.retain(|file| !file.iter().any(|part| part == PYTHON_CACHE));
                 depends_on.entries.push(DependsOnEntry {
-                    text: shown(&desk.suite.root, &dir.join(text)),
+                    text: shown_path(&desk.suite.root, &dir.join(text)),
                     files,
                 });
             }
@@ -127,7 +127,7 @@ pub(super) fn of_eval(
 }
 
 /// A path as it is the same wherever the project lies.
-pub(super) fn shown(root: &Path, path: &Path) -> String {
+pub(super) fn shown_path(root: &Path, path: &Path) -> String {
     let path = super::refs::lexical(path);
     path.strip_prefix(root)
         .unwrap_or(&path)
@@ -174,7 +174,7 @@ pub fn files_changed_since_load(plan: &Plan) -> Vec<String> {
     let files = all.flat_map(|dependencies| &dependencies.stamps.0);
     let changed = files.filter(|(file, then)| stamp(file) != *then);
     let names: BTreeSet<String> = changed
-        .map(|(file, _)| shown(&plan.suite.root, file))
+        .map(|(file, _)| shown_path(&plan.suite.root, file))
         .collect();
     names.into_iter().collect()
 }
@@ -186,7 +186,7 @@ fn hash_of<'a>(files: impl Iterator<Item = &'a PathBuf>, suite: &SuiteScope) -> 
         let Some(content) = file_hash(file) else {
             return String::new();
         };
-        let name = shown(&suite.root, file);
+        let name = shown_path(&suite.root, file);
         digest.update(format!("{} {name} {content}\n", name.len()));
     }
     Fingerprint::of_digest(&digest.finalize()).to_string()
@@ -196,7 +196,7 @@ fn hash_of<'a>(files: impl Iterator<Item = &'a PathBuf>, suite: &SuiteScope) -> 
 fn named_files(command: &CommandTarget, suite: &SuiteScope) -> Vec<Dependency> {
     let dependency = |path: PathBuf| Dependency {
         hash: hash_of(std::iter::once(&path), suite),
-        name: shown(&suite.root, &path),
+        name: shown_path(&suite.root, &path),
         workspace: false,
     };
     files_of(&command.argv, suite).map(dependency).collect()

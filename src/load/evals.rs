@@ -421,8 +421,16 @@ fn regression_case(
         workspace = Some(workspace::empty(desk, execution.span));
     }
     let settled = workspace.as_ref().map(|workspace| &workspace.settled);
-    let known_of_case = (baseline, settled.map(|settled| &**settled));
-    let grading = regressions::grading(desk, written, comparison, known_of_case, id_at);
+    let graded = GradedCase {
+        workspace: settled.map(|settled| &**settled),
+        target: match &target {
+            Some(own) => own.as_ref(),
+            None => desk.suite.asks.as_ref(),
+        }
+        .filter(|_| desk.suite.asks_targets),
+        ..GradedCase::default()
+    };
+    let grading = regressions::grading(desk, written, comparison, (baseline, graded), id_at);
     let extract = inputs::extract(desk, &spec.extract.0, node.get("extract"));
     let origin = desk.place(node.span);
     let made = ResolvedCase {
@@ -559,6 +567,7 @@ pub(super) fn finish(
     let graded = GradedCase {
         expected,
         workspace: settled.map(|settled| &**settled),
+        target: desk.suite.asks.as_ref().filter(|_| desk.suite.asks_targets),
         ..GradedCase::default()
     };
     let grading = graders::resolve(desk, written, graded, node.locate("/id"));
@@ -583,7 +592,8 @@ pub(super) fn finish(
     case.difficulty = spec.difficulty;
     case.expected = expected.and_then(|e| e.values().into_iter().next());
     if case.workspace.is_some() {
-        let work = workspace::solution(desk, node)?;
+        let is_judged_alone = case.grading.is_of_workspace();
+        let work = workspace::solution(desk, node, is_judged_alone)?;
         case.solution_work = work.map(Arc::new);
     }
     case.solution = spec.solution.map(|value| match value {

@@ -7,9 +7,7 @@ use super::problem::{Code, Problem};
 use super::scope::SuiteDesk;
 use super::source::Span;
 use super::tree::Node;
-use crate::model::{
-    CaseGrading, CaseWorkspace, CodeGrader, Combine, Grader, GraderKind, GraderType,
-};
+use crate::model::{CaseGrading, CodeGrader, Combine, Grader, GraderKind, GraderType};
 use crate::spec::{CodeConfig, ComparisonSpec, ComparisonType, CurrentSpec, GraderSpec, NameOr};
 
 /// The comparison, which may stand in the definition or under `current:`; both is an error.
@@ -39,14 +37,10 @@ pub(super) fn grading(
     desk: &mut SuiteDesk,
     mut written: WrittenGraders,
     comparison: Option<(&ComparisonSpec, Span)>,
-    (baseline, workspace): (Option<&Value>, Option<&CaseWorkspace>),
+    (baseline, graded): (Option<&Value>, GradedCase),
     at: Span,
 ) -> Option<CaseGrading> {
-    let case = |baseline| GradedCase {
-        baseline,
-        workspace,
-        expected: None,
-    };
+    let case = |baseline| GradedCase { baseline, ..graded };
     let needs_baseline = written.is_empty() || comparison.is_some();
     let Some(known) = baseline else {
         if needs_baseline {

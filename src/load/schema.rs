@@ -21,6 +21,7 @@ use super::source::{SourceFiles, Span};
 use super::tree::{Node, NodeValue};
 
 pub(super) use derive::{aliases, branches, discriminator, flatten, null_is_absent, plain_values};
+pub(super) use explain::as_command;
 
 /// A schema of ours that cannot be compiled: a defect of the program, not of a file.
 #[derive(Debug, thiserror::Error)]

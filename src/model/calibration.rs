@@ -159,7 +159,9 @@ pub struct LabelDifference {
 }
 
 /// An output of a run or of a file of labels.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(deny_unknown_fields)]
 pub struct LabelledOutput {
     /// Empty if the file of labels has no evals.

@@ -318,7 +318,7 @@ pub fn proved_by_reference(proved: usize, cases: usize, expected: usize) -> Stri
         0 if cases == 1 => format!("a reference passed in the 1 checked case{of_these}"),
         0 => format!("a reference passed in all {cases} checked cases{of_these}"),
         open => format!(
-            "a reference passed in {proved} of {}{of_these}; {open} had none that passed",
+            "a reference passed in {proved} of {}{of_these}; none passed in {open}",
             plural(cases, "checked case")
         ),
     }

@@ -96,6 +96,25 @@ impl Judge {
     /// Seconds for one call when nobody says.
     pub const TIMEOUT: Duration = Duration::from_secs(60);
 
+    /// The rubric with its criteria, for people.
+    pub fn rubric_text(&self) -> String {
+        let criteria = self
+            .criteria
+            .iter()
+            .map(|criterion| match criterion.description.as_str() {
+                "" => format!("- {}", criterion.name),
+                description => format!("- {}: {description}", criterion.name),
+            });
+        let rubric = Some(self.rubric.trim_end().to_owned()).filter(|text| !text.is_empty());
+        let criteria =
+            Some(criteria.collect::<Vec<_>>().join("\n")).filter(|text| !text.is_empty());
+        [rubric, criteria]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join("\n\n")
+    }
+
     /// Stands for what judges are asked beside their settings; raised when that changes.
     const PROMPT_VERSION: u32 = 1;
 
@@ -128,25 +147,6 @@ impl Judge {
             (self.max_chars, &self.shown),
             self.structured,
         ))
-    }
-
-    /// The rubric with its criteria, for people.
-    pub fn rubric_text(&self) -> String {
-        let criteria = self
-            .criteria
-            .iter()
-            .map(|criterion| match criterion.description.as_str() {
-                "" => format!("- {}", criterion.name),
-                description => format!("- {}: {description}", criterion.name),
-            });
-        let rubric = Some(self.rubric.trim_end().to_owned()).filter(|text| !text.is_empty());
-        let criteria =
-            Some(criteria.collect::<Vec<_>>().join("\n")).filter(|text| !text.is_empty());
-        [rubric, criteria]
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>()
-            .join("\n\n")
     }
 
     /// Votes of all models together.

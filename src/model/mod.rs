@@ -87,7 +87,7 @@ pub use workspace::*;
 
 pub use crate::spec::words::*;
 pub use eval_models::{
-    AnswerSource, ApiKey, CACHE_FILE_NAME, CallLimits, Endpoint, HttpDialect, KeySource, KeyValue,
-    LaneLimits, ModelCall, ModelSettings, ProviderApi, RunBudget, SamplingOptions, TokenPrice,
-    Usage,
+    AgentCalls, AnswerSource, ApiKey, CACHE_FILE_NAME, CallLimits, Endpoint, HttpDialect,
+    KeySource, KeyValue, LaneLimits, ModelCall, ModelSettings, ProviderApi, RunBudget,
+    SamplingOptions, TokenPrice, Usage,
 };

@@ -26,13 +26,14 @@ pub struct ModelsUsed {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModelUsed {
-    /// Usable answers, by source.
+    /// Usable answers, by source; of agents, the answers to all of their calls.
     pub answers: Answers,
-    /// Calls without a usable answer.
+    /// Calls without a usable answer; of agents, samples in which no call had one.
     pub unanswered: u64,
     /// Requests sent.
     pub requests: u64,
-    /// Requests after the first one of a call.
+    /// Requests after the first one of a call, without those of agents, which repeat their calls
+    /// themselves.
     pub retries: u64,
     /// Requests without a usable answer, by fault (`429`, `timeout`, ...).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -55,7 +56,7 @@ pub struct ModelUsed {
     /// Answers of unknown cost: they report no tokens, or the model has no price.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unpriced: u64,
-    /// Calls whose tokens and cost are a lower bound; the sums are then lower bounds, too.
+    /// Samples of agents whose tokens and cost are a lower bound; the sums are then lower bounds, too.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lower_bounds: u64,
     /// Usage of the network by this run.
@@ -131,12 +132,6 @@ impl Attempt {
             (Some(output), _) => output.usage,
             (None, stored) => stored.as_ref().and_then(|stored| stored.usage),
         }
-    }
-
-    /// Tokens and cost of the output are a lower bound.
-    pub fn has_lower_bound(&self) -> bool {
-        let call = self.call.as_ref();
-        call.is_some_and(|call| call.usage_is_lower_bound)
     }
 
     /// Why the model ended its answer, when it said.

@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::grade::OutputValue;
 use super::reading::detail;
+use crate::spec::words::GraderType;
 use crate::spec::{Evaluators, HumanGraderConfig, RatingKind, RatingScale};
 use eval_base::text::hex;
 
@@ -192,6 +193,8 @@ impl ReviewPolicy {
 /// The question to reviewers about an output, and the ratings that they gave.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HumanReview {
+    /// The grader's name, or `human`.
+    pub grader: String,
     pub digests: QuestionDigests,
     pub policy: ReviewPolicy,
     /// Instructions to reviewers.
@@ -229,6 +232,7 @@ impl HumanReview {
     /// Without ratings.
     pub fn open(digests: QuestionDigests, policy: ReviewPolicy) -> HumanReview {
         HumanReview {
+            grader: GraderType::Human.name().to_owned(),
             digests,
             policy,
             rubric: String::new(),

@@ -471,15 +471,6 @@ pub struct SampleResult {
     pub reused_from: Option<Box<ReusedFrom>>,
 }
 
-impl SampleResult {
-    /// Tokens and cost are a lower bound.
-    pub fn has_lower_bound(&self) -> bool {
-        self.call
-            .as_ref()
-            .is_some_and(|call| call.usage_is_lower_bound)
-    }
-}
-
 /// An attempt that another one followed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -17,7 +17,7 @@ pub async fn send(
     message: &NotifyMessage,
     clients: &HttpClients,
 ) -> Result<Vec<String>, String> {
-    let address = given(&hook.url)?;
+    let address = revealed(&hook.url)?;
     let url = net::read_url(address).map_err(|_| match &hook.url {
         SecretValue::Value(_) => {
             "its address is not valid: write `http://` or `https://` and a host".to_owned()
@@ -29,7 +29,7 @@ pub async fn send(
     let mut headers = vec![("Content-Type".to_owned(), "application/json".to_owned())];
     for (name, value) in &hook.headers {
         headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
-        headers.push((name.clone(), given(value)?.to_owned()));
+        headers.push((name.clone(), revealed(value)?.to_owned()));
     }
     let request = NetworkRequest {
         method: "POST".to_owned(),
@@ -96,7 +96,7 @@ async fn once(
     )
 }
 
-fn given(value: &SecretValue) -> Result<&str, String> {
+fn revealed(value: &SecretValue) -> Result<&str, String> {
     match value {
         SecretValue::Value(value) => Ok(value.reveal()),
         SecretValue::Unset(name) => Err(unset(name)),

@@ -49,6 +49,8 @@ pub struct RatingStore {
     /// Places of rankings, by the digests of input and rubric.
     rankings: HashMap<(String, String), Vec<usize>>,
     problems: Vec<RatingProblem>,
+    /// Of all lines that can be used.
+    ids: HashSet<String>,
 }
 
 impl RatingStore {
@@ -97,6 +99,7 @@ impl RatingStore {
                 }
             }
         }
+        let ids = by_id.keys().cloned().collect();
         // A line replaces lines of the same reviewer, only.
         let replaced: HashSet<(String, String)> = by_id
             .values()
@@ -138,7 +141,13 @@ impl RatingStore {
             places,
             rankings,
             problems,
+            ids,
         }
+    }
+
+    /// Whether a line has this id, also one that was replaced.
+    pub fn has_line(&self, id: &str) -> bool {
+        self.ids.contains(id)
     }
 
     /// The newest line of each reviewer and question that was not withdrawn, oldest first.
@@ -152,7 +161,8 @@ impl RatingStore {
         places.filter_map(|at| self.standing.get(*at)).collect()
     }
 
-    /// The standing rankings that an output with this digest is a part of, oldest first.
+    /// The newest standing ranking of each reviewer that an output with this digest is a part of,
+    /// oldest first: a reviewer may have ranked it beside several sets of others.
     pub fn rankings_of(&self, input: &str, rubric: &str, output: &str) -> Vec<&RatingLine> {
         let key = (input.to_owned(), rubric.to_owned());
         let places = self.rankings.get(&key).into_iter().flatten();
@@ -163,7 +173,13 @@ impl RatingStore {
             }
             _ => false,
         };
-        lines.filter(contains).collect()
+        let all: Vec<&RatingLine> = lines.filter(contains).collect();
+        let is_newest = |(at, line): &(usize, &&RatingLine)| {
+            let mut later = all.iter().skip(at + 1);
+            !later.any(|other| other.reviewer == line.reviewer && other.repeat == line.repeat)
+        };
+        let newest = all.iter().enumerate().filter(is_newest);
+        newest.map(|(_, line)| *line).collect()
     }
 
     /// Lines that can't be used.

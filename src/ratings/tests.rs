@@ -109,6 +109,34 @@ fn order_and_copies_of_lines_have_no_meaning() {
 }
 
 #[test]
+fn reviewer_who_ranks_an_output_twice_counts_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let order = |digests: &[&str]| {
+        let order = digests.iter().map(|digest| vec![(*digest).to_owned()]);
+        Some(Rating::Ranking {
+            order: order.collect(),
+        })
+    };
+    let ana = RatingWriter::new(dir.path(), "ana").unwrap();
+    ana.append(&line("a1", 1, "ana", order(&["x", "y"])))
+        .unwrap();
+    let of_three = RatingLine {
+        output: "sha256:three".into(),
+        ..line("a2", 2, "ana", order(&["y", "z", "x"]))
+    };
+    ana.append(&of_three).unwrap();
+    let store = RatingStore::read(dir.path()).unwrap();
+    let found = |output: &str| -> Vec<String> {
+        let lines = store.rankings_of("sha256:i", "sha256:r", output);
+        lines.iter().map(|line| line.id.clone()).collect()
+    };
+    assert_eq!(
+        (found("x"), found("z"), found("w")),
+        (vec!["a2".into()], vec!["a2".into()], vec![])
+    );
+}
+
+#[test]
 fn broken_lines_are_named_and_the_others_count() {
     let dir = tempfile::tempdir().unwrap();
     let whole = serde_json::to_string(&line("a1", 1, "ana", pass(true))).unwrap();

@@ -45,7 +45,11 @@ fn of_judge(page: &mut Page, judge: &JudgeCalibration, view: &PageView) {
     page.section(outside(&judge.name));
     let models = match (judge.models.is_empty(), judge.votes) {
         (false, Some(votes)) if votes > 1 => {
-            format!("{}, {} each", judge.models.join(", "), plural(votes.into(), "vote"))
+            format!(
+                "{}, {} each",
+                judge.models.join(", "),
+                plural(votes.into(), "vote")
+            )
         }
         (false, _) => judge.models.join(", "),
         (true, _) => String::new(),
@@ -141,8 +145,16 @@ fn figures(page: &mut Page, judge: &JudgeCalibration) {
         ]);
     };
     if figures.labelled > 0 {
-        add("sensitivity", &figures.sensitivity, "of what people pass, the judge passes");
-        add("specificity", &figures.specificity, "of what people fail, the judge fails");
+        add(
+            "sensitivity",
+            &figures.sensitivity,
+            "of what people pass, the judge passes",
+        );
+        add(
+            "specificity",
+            &figures.specificity,
+            "of what people fail, the judge fails",
+        );
         add("agreement", &figures.agreement, "equal verdicts");
         add("AC1", &figures.ac1, "agreement beyond chance (Gwet)");
         add("kappa", &figures.kappa, "agreement beyond chance (Cohen)");
@@ -156,9 +168,17 @@ fn figures(page: &mut Page, judge: &JudgeCalibration) {
         );
     }
     if let Some(people) = &judge.people {
-        add("people: agreement", &people.agreement, "equal labels of two people");
+        add(
+            "people: agreement",
+            &people.agreement,
+            "equal labels of two people",
+        );
         add("people: AC1", &people.ac1, "agreement beyond chance (Gwet)");
-        add("people: alpha", &people.alpha, "agreement beyond chance (Krippendorff)");
+        add(
+            "people: alpha",
+            &people.alpha,
+            "agreement beyond chance (Krippendorff)",
+        );
     }
     page.table(table);
 }

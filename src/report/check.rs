@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use super::figures;
+use super::limits::CHECK_NAMES;
 use super::page::{
     ListItem, ListMark, Page, PageBlock, PageTable, PageView, StyledText, TableColumn, TextTone,
     bold, dim, mark, outside, own, place, span, text,
@@ -11,10 +12,7 @@ use crate::model::{
     CaseNames, CheckDecision, CheckFinding, CheckReport, FindingKind, FindingLevel, LeftOutReason,
     Outcome, ProbeKind, ProbeTally, proved_by_reference,
 };
-use eval_base::text::plural;
-
-/// Names of cases and probes in a sentence.
-const NAMED: usize = 4;
+use eval_base::text::{listed, plural};
 
 /// The same for programs.
 pub fn json(report: &CheckReport, out: &mut dyn Write) -> io::Result<()> {
@@ -159,7 +157,7 @@ fn item(finding: &CheckFinding) -> ListItem {
     let mut below = Page::default();
     let names = match finding.kind {
         FindingKind::ReferenceFails | FindingKind::Flaky | FindingKind::NoReference => "",
-        _ => &*listed(&finding.probes, finding.probes.len(), "; "),
+        _ => &*listed(&finding.probes, CHECK_NAMES, finding.probes.len(), "; "),
     };
     below.words(outside(&finding.reason));
     if !names.is_empty() {
@@ -180,21 +178,11 @@ fn named(eval: &str, case: &str) -> StyledText {
     }
 }
 
-/// The first names, and how many there are besides.
-fn listed(names: &[String], count: usize, between: &str) -> String {
-    let shown: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
-    let more = count.saturating_sub(shown.len());
-    match more {
-        0 => shown.join(between),
-        more => format!("{}{between}{more} more", shown.join(between)),
-    }
-}
-
 fn cases(names: &CaseNames) -> String {
     format!(
         "{}: {}",
         plural(names.count, "case"),
-        listed(&names.first, names.count, ", ")
+        listed(&names.first, CHECK_NAMES, names.count, ", ")
     )
 }
 
@@ -234,19 +222,19 @@ fn remarks(page: &mut Page, report: &CheckReport) {
     }
     if report.without_trajectories.count > 0 {
         let words = text![
-            "graders of trajectories, which no probe has; their other graders were checked; ",
+            "trajectory graders, because probes have no trajectory; the other graders of these cases were checked; ",
             outside(&cases(&report.without_trajectories))
         ];
         facts.push(("Not checked".into(), words));
     }
     for left_out in &report.left_out {
         let why = match left_out.reason {
-            LeftOutReason::Judges => "judged by models, which --judges calls",
+            LeftOutReason::Judges => "judged by models; --judges checks them",
             LeftOutReason::People => "graded by people",
             LeftOutReason::NoBaseline => "no baseline yet",
             LeftOutReason::NoGrader => "nothing grades them",
-            LeftOutReason::Trajectories => "only trajectories are graded, which no probe has",
-            LeftOutReason::NegatedJudges => "only negated judges, and no reference",
+            LeftOutReason::Trajectories => "only trajectories are graded, and probes have none",
+            LeftOutReason::NegatedJudges => "only negated judges, which require a reference",
         };
         let words = text![own(format!("{why}; ")), outside(&cases(&left_out.cases))];
         facts.push(("Left out".into(), words));

@@ -58,6 +58,18 @@ pub fn compare<'a>(runs: impl Iterator<Item = &'a str>) -> Option<String> {
     shell::line(&words)
 }
 
+/// Goes on with a run; `None` if it is joined from several, each of which has its own id.
+pub fn go_on(summary: &Summary) -> Option<String> {
+    let metadata = &summary.metadata;
+    let mut words = vec!["eval-harness", "run", "--resume", &metadata.run_id];
+    words.extend(results_words(summary));
+    metadata
+        .joined
+        .is_empty()
+        .then(|| shell::line(&words))
+        .flatten()
+}
+
 /// Goes on with a run that was ended early, or starts it anew when it graded again; `None` for one
 /// that came to its end.
 pub fn resume(summary: &Summary) -> Option<String> {

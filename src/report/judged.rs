@@ -22,7 +22,7 @@ pub struct ReportedVerdict<'a> {
     /// Whether each is as it should be, and in words what it is.
     pub checks: Vec<(bool, String)>,
     pub judged: &'a Judged,
-    pub votes: Vec<VoteTold<'a>>,
+    pub votes: Vec<ReportedVote<'a>>,
 }
 
 /// A criterion.
@@ -40,7 +40,7 @@ pub struct CriterionRow<'a> {
 
 /// A vote.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct VoteTold<'a> {
+pub struct ReportedVote<'a> {
     pub model: &'a str,
     pub outcome: Outcome,
     pub score: String,
@@ -57,7 +57,7 @@ impl ReportedVerdict<'_> {
 }
 
 /// The verdicts of a sample.
-pub fn told(sample: &SampleResult) -> impl Iterator<Item = ReportedVerdict<'_>> {
+pub fn reported_verdicts(sample: &SampleResult) -> impl Iterator<Item = ReportedVerdict<'_>> {
     sample
         .grades
         .iter()
@@ -223,7 +223,7 @@ fn check_words(check: &JudgedCheck) -> String {
     }
 }
 
-fn vote(vote: &JudgeVote) -> VoteTold<'_> {
+fn vote(vote: &JudgeVote) -> ReportedVote<'_> {
     let mut words = Vec::new();
     if vote.outcome == Outcome::Errored {
         let cause = vote.cause.map_or("", |cause| cause.name());
@@ -268,7 +268,7 @@ fn vote(vote: &JudgeVote) -> VoteTold<'_> {
             names.join(", ")
         ));
     }
-    VoteTold {
+    ReportedVote {
         model: &vote.model,
         outcome: vote.outcome,
         score: vote.score.map_or(String::new(), figures::rate),

@@ -156,15 +156,18 @@ pub fn of_worth(worth: &JudgeWorth) -> JudgeOverview {
     let of = of.map(|of| format!(" ({of})")).unwrap_or_default();
     match worth.status {
         CalibrationStatus::ThisRun => {
-            told.lines.push(("labels", format!("{labels}, a random draw of this run")));
+            told.lines
+                .push(("labels", format!("{labels}, a random draw of this run")));
         }
         CalibrationStatus::AnotherRun => {
             told.lines
                 .push(("labels", format!("{labels}, calibrated on another run{of}")));
         }
         CalibrationStatus::Chosen => {
-            told.lines
-                .push(("labels", format!("{labels}, not known to be a random draw{of}")));
+            told.lines.push((
+                "labels",
+                format!("{labels}, not known to be a random draw{of}"),
+            ));
         }
         CalibrationStatus::Void | CalibrationStatus::Missing => {}
     }
@@ -174,7 +177,8 @@ pub fn of_worth(worth: &JudgeWorth) -> JudgeOverview {
     ] {
         if let (Some(value), Some([low, high])) = (estimate.value, estimate.ci) {
             let [value, low, high] = [value, low, high].map(figures::rate);
-            told.lines.push((name, format!("{value} ({low} to {high})")));
+            told.lines
+                .push((name, format!("{value} ({low} to {high})")));
         }
     }
     told

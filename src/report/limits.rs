@@ -14,6 +14,11 @@ pub const COMPARED: usize = 300;
 /// Replies of one vote, and bytes of each.
 pub const REPLIES: usize = 3;
 pub const REPLY: usize = 2_000;
+/// Names in a sentence: of cases and probes of a check, of refused requests or models of agents, and
+/// of cases that passed although a sample failed.
+pub const CHECK_NAMES: usize = 4;
+pub const NOTICE_NAMES: usize = 5;
+pub const TOLERATED_CASES: usize = 5;
 /// Evals and cases of a page that puts several targets side by side.
 pub const SIDES_ROWS: usize = 200;
 
@@ -75,6 +80,8 @@ pub mod terminal {
     pub const LINES_VERBOSE: usize = 20;
     /// Lines of one side of a difference.
     pub const SIDE_LINES: usize = 4;
+    /// Lines of a tool's result in a trajectory, without `--verbose`.
+    pub const RESULT_LINES: usize = 12;
     /// Outcomes of the last runs of an eval, where there is room.
     pub const HISTORY_RUNS: usize = 40;
     /// Places of a pending baseline, or lines of a new one, in `baseline diff` and in `baseline
@@ -244,6 +251,12 @@ pub mod phase {
     /// Columns of a text from outside, and bytes of a code block.
     pub const HTML_TEXT: usize = 4_000;
     pub const HTML_CODE: usize = 20_000;
+}
+
+/// The page of `review`.
+pub mod review {
+    /// Bytes of a text.
+    pub const TEXT: usize = 1 << 20;
 }
 
 /// Pages of `view`.

@@ -28,7 +28,7 @@ impl ModelOverview {
 }
 
 /// Every target's model, then every judge's, and where there are several all of them together last.
-pub fn told(models: &ModelsUsed) -> Vec<ModelOverview> {
+pub fn model_overviews(models: &ModelsUsed) -> Vec<ModelOverview> {
     let judges = models
         .judges
         .iter()
@@ -238,7 +238,7 @@ fn remarks(used: &ModelUsed) -> Vec<String> {
     if used.lower_bounds > 0 {
         all.push(format!(
             "the usage of {} is known only in part",
-            plural(used.lower_bounds, "call")
+            plural(used.lower_bounds, "sample")
         ));
     }
     if used.cut > 0 {

@@ -2,13 +2,12 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use crate::model::{Cause, Failure, ReuseCounts, Shard, Summary, Trust, private_cases};
+use crate::model::{
+    Cause, Failure, ReuseCounts, SampleResult, Shard, Summary, Trust, private_cases,
+};
 use crate::report::page::PageNotice;
-use crate::report::{commands, models};
+use crate::report::{commands, figures, limits, models};
 use eval_base::text;
-
-/// Refused hosts and requests that a notice names.
-const DENIED: usize = 5;
 
 /// The headline of a run whose code was not isolated.
 pub const NOT_SANDBOXED: &str = "SANDBOX NOT ENFORCED";
@@ -110,6 +109,8 @@ pub fn notices(summary: &Summary) -> Vec<PageNotice> {
     }
     all.extend(repeated(summary));
     all.extend(empty_passes(summary));
+    all.extend(not_requested(summary));
+    all.extend(other_models(summary));
     all.extend(denied(summary));
     let sandbox = summary.metadata.environment.sandbox.as_ref();
     // What passed did so in spite of them.
@@ -151,10 +152,11 @@ fn spent_budget(summary: &Summary) -> Option<PageNotice> {
         "BUDGET SPENT: {} did not run; they are skipped, not failed",
         text::plural(samples, "sample")
     );
-    let more =
-        "`eval-harness run --resume RUN --budget usd=AMOUNT` continues a run with a higher limit";
+    let run =
+        commands::go_on(summary).unwrap_or_else(|| "eval-harness run --resume RUN".to_owned());
+    let more = format!("`{run} --budget usd=AMOUNT` continues the run with a higher limit");
     let notes = match summary.metadata.regrade_of {
-        None => vec![more.to_owned()],
+        None => vec![more],
         Some(_) => Vec::new(),
     };
     Some(PageNotice {
@@ -192,31 +194,79 @@ fn empty_passes(summary: &Summary) -> Option<PageNotice> {
     })
 }
 
-/// What proxies of agents refused in the listed samples.
-fn denied(summary: &Summary) -> Option<PageNotice> {
+/// The listed samples; where the lists omit some, a count of them is a lower bound.
+fn listed_samples(summary: &Summary) -> impl Iterator<Item = &SampleResult> {
     let cases = summary.evals.iter().flat_map(|eval| &eval.cases);
-    let samples = cases.flat_map(|case| &case.samples);
-    let lists = samples.filter_map(|sample| Some(&sample.trajectory.as_ref()?.denied));
-    let lists: Vec<&Vec<String>> = lists.filter(|denied| !denied.is_empty()).collect();
+    cases.flat_map(|case| &case.samples)
+}
+
+/// What is listed of each of some samples, all together: in how many samples, and the first names.
+fn names_in_samples<'a>(
+    summary: &'a Summary,
+    names: impl Fn(&'a SampleResult) -> Option<&'a Vec<String>>,
+) -> Option<String> {
+    let lists: Vec<&Vec<String>> = listed_samples(summary)
+        .filter_map(names)
+        .filter(|names| !names.is_empty())
+        .collect();
     let all: BTreeSet<&String> = lists.iter().copied().flatten().collect();
     if all.is_empty() {
         return None;
     }
-    let named: Vec<&str> = all.iter().take(DENIED).map(|what| what.as_str()).collect();
-    let more = match all.len() - named.len() {
-        0 => String::new(),
-        more => format!(" and {} more", text::group_digits(more)),
-    };
+    Some(format!(
+        "{}: {}",
+        samples_at_least(summary, lists.len()),
+        text::listed(&all, limits::NOTICE_NAMES, all.len(), ", ")
+    ))
+}
+
+fn samples_at_least(summary: &Summary, samples: usize) -> String {
     let at_least = if summary.truncated { "at least " } else { "" };
-    let headline = format!(
-        "Requests of agents were refused in {at_least}{}: {}{more}",
-        text::plural(lists.len(), "sample"),
-        named.join(", ")
-    );
+    format!("{at_least}{}", text::plural(samples, "sample"))
+}
+
+/// What proxies of agents refused.
+fn denied(summary: &Summary) -> Option<PageNotice> {
+    let names = names_in_samples(summary, |sample| Some(&sample.trajectory.as_ref()?.denied))?;
     let how = "`network.allow` of the target lists the hosts that an agent may connect to";
     Some(PageNotice {
         notes: vec![how.to_owned()],
-        ..PageNotice::quiet(headline)
+        ..PageNotice::quiet(format!("Requests of agents were refused in {names}"))
+    })
+}
+
+/// Agents that called models other than that of their target.
+fn other_models(summary: &Summary) -> Option<PageNotice> {
+    let names = names_in_samples(summary, |sample| {
+        Some(&sample.call.as_ref()?.agent.as_ref()?.models)
+    })?;
+    let why = "What is measured is the work of all of them, not only of the target's `model`";
+    Some(PageNotice {
+        notes: vec![why.to_owned()],
+        ..PageNotice::quiet(format!(
+            "Other models than that of the target answered in {names}"
+        ))
+    })
+}
+
+/// Recorded answers that agents did not request.
+fn not_requested(summary: &Summary) -> Option<PageNotice> {
+    let calls = listed_samples(summary).filter_map(|sample| sample.call.as_ref()?.agent.as_ref());
+    let counts: Vec<u64> = calls
+        .map(|agent| agent.not_requested)
+        .filter(|count| *count > 0)
+        .collect();
+    if counts.is_empty() {
+        return None;
+    }
+    let answers = counts.iter().copied().fold(0, u64::saturating_add);
+    let verb = if answers == 1 { "was" } else { "were" };
+    let answers = figures::plural(answers, "recorded answer");
+    let samples = samples_at_least(summary, counts.len());
+    let why = "These agents ended earlier than in their recordings; their samples are graded by what they did now";
+    Some(PageNotice {
+        notes: vec![why.to_owned()],
+        ..PageNotice::quiet(format!("{answers} {verb} not requested in {samples}"))
     })
 }
 

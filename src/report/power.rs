@@ -81,7 +81,7 @@ fn points(share: f64) -> String {
 }
 
 /// Points of a share that somebody asked for: as it was written.
-fn asked(share: f64) -> String {
+fn written_points(share: f64) -> String {
     // 0.07 * 100 is a little more than 7.
     let points = (share * 1e10).round() / 1e8;
     if points > 0.0 {
@@ -124,7 +124,7 @@ fn answer(page: &mut Page, report: &PowerReport) {
     let Some(plan) = planned.or(report.plans.first()) else {
         return;
     };
-    let (effect, sure) = (asked(report.effect), chance(report.power));
+    let (effect, sure) = (written_points(report.effect), chance(report.power));
     let enough = plan.chance >= report.power;
     let outcome = if enough {
         Outcome::Passed
@@ -167,7 +167,7 @@ fn answer(page: &mut Page, report: &PowerReport) {
 }
 
 fn table(page: &mut Page, report: &PowerReport) {
-    let effect = asked(report.effect);
+    let effect = written_points(report.effect);
     // The sentence above says one with many digits.
     let effect = if effect.len() > LONG_EFFECT {
         "that"

@@ -338,9 +338,6 @@ fn of_sample(body: &mut Page, sample: &SampleResult, view: &PageView) {
     }
 }
 
-/// Lines of a tool's result that are shown without `--verbose`.
-const RESULT_LINES: usize = 12;
-
 fn trajectory(body: &mut Page, record: &TrajectoryRecord, view: &PageView) {
     if !record.denied.is_empty() {
         let denied = record.denied.iter().map(|what| outside(what));
@@ -354,7 +351,7 @@ fn trajectory(body: &mut Page, record: &TrajectoryRecord, view: &PageView) {
         Some(trajectory) => {
             let text = TrajectoryText {
                 trajectory,
-                result_lines: (!view.verbose).then_some(RESULT_LINES),
+                result_lines: (!view.verbose).then_some(limits::terminal::RESULT_LINES),
             };
             code(body, title.into(), &text.to_string(), None);
         }

@@ -98,7 +98,8 @@ pub fn compare(
         if expected.is_none() && actual.is_none() {
             return ShownValues::Nothing;
         }
-        let excerpt = |value: Option<&Value>| value.map(|value| excerpt(&shown(value), limits));
+        let excerpt =
+            |value: Option<&Value>| value.map(|value| excerpt(&shown_value(value), limits));
         return ShownValues::Sides {
             expected: excerpt(expected),
             actual: excerpt(actual),
@@ -116,7 +117,7 @@ pub fn compare(
             }
         }
     }
-    let (mut old, mut new) = (shown(expected), shown(actual));
+    let (mut old, mut new) = (shown_value(expected), shown_value(actual));
     // Beside a text in quotes another without would seem to lack them.
     let quotes =
         expected.is_string() && actual.is_string() && (must_quote(expected) || must_quote(actual));
@@ -138,7 +139,7 @@ pub fn compare(
 
 /// The beginning of a value, in as many lines as it has.
 pub fn whole(value: &Value, most: usize) -> String {
-    let shown = shown(value);
+    let shown = shown_value(value);
     text::shortened(shown.trim_end(), most).into_owned()
 }
 
@@ -199,7 +200,7 @@ impl std::io::Write for ValueExcerptWriter {
 }
 
 /// Texts as they are unless their ends can't be seen, other values as JSON.
-fn shown(value: &Value) -> String {
+fn shown_value(value: &Value) -> String {
     match value {
         Value::String(s) => {
             let s = text::truncate_bytes(s, limits::READ);

@@ -88,6 +88,29 @@ pub struct Decision {
     pub seconds: f64,
 }
 
+/// A decision that was taken elsewhere, with what the reviewer was shown.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FiledDecision {
+    /// The key of the item.
+    pub key: String,
+    /// Random, 32 hex digits. A decision that is imported twice counts once.
+    pub id: String,
+    /// Time of the decision (RFC 3339).
+    pub at: String,
+    pub rating: Rating,
+    #[serde(default)]
+    pub comment: Option<String>,
+    #[serde(default)]
+    pub seconds: f64,
+    #[serde(default)]
+    pub blind: bool,
+    #[serde(default)]
+    pub adjudicates: bool,
+    /// Digests of the outputs of a ranking, in the order in which they were shown.
+    #[serde(default)]
+    pub shown: Vec<String>,
+}
+
 /// A decision that was written and synced.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Recorded {

@@ -11,8 +11,8 @@ mod session;
 mod tests;
 
 pub use item::{
-    Decision, OtherRating, Recorded, ReviewContext, ReviewItem, ReviewProgress, ShownOutput,
-    ShownVerdict,
+    Decision, FiledDecision, OtherRating, Recorded, ReviewContext, ReviewItem, ReviewProgress,
+    ShownOutput, ShownVerdict,
 };
 pub use newer::changed_grades;
 pub use queue::ReviewQueue;

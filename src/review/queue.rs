@@ -1,21 +1,20 @@
 //! The questions of a run: what there is to review, and what of it a queue offers to a reviewer.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::str::FromStr;
-
 
 use super::ReviewError;
 use crate::calibration::judge_doubt;
 use crate::grade::input_digest;
+pub(super) use crate::journal::graded_value;
 use crate::journal::{self, JournalError, RunPaths, SampleIndex};
 use crate::model::{
-    Event, Grade, GraderType, HumanReview, InputShown, Outcome,     QuestionDigests, Rating, ReviewPolicy, RunStarted, SampleFinished, output_digest,
-    ranked_digest, rubric_digest,
+    Event, Grade, GraderType, HumanReview, InputShown, Judge, Outcome, QuestionDigests, Rating,
+    ReviewPolicy, RunStarted, SampleFinished, output_digest, ranked_digest, rubric_digest,
 };
 use crate::ratings::{PeopleVerdict, RatingLine, RatingStore, assessed, rating_share};
 pub(super) use crate::ratings::{question_key, rank};
-pub(super) use crate::journal::graded_value;
-use eval_stats::label_order;
+use eval_stats::{label_order, reaches};
 
 /// Which questions are offered, and in which order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,8 +93,8 @@ pub(super) struct Question {
     /// The grader's name, or its method.
     pub grader: String,
     pub outputs: Vec<OutputPlace>,
-    /// What a judge said of the output.
-    pub judge: Option<Outcome>,
+    /// Whether a judge passes the output, before it is negated.
+    pub judge: Option<bool>,
     /// How uncertain the judge is, in [0, 1].
     pub doubt: f64,
 }
@@ -140,11 +139,29 @@ pub(super) struct RunQuestions {
     pub old: usize,
 }
 
-/// Reads the questions of runs. With `judged`, outputs that only judges graded are among them.
+/// Reads the questions of runs, each once. With `judged`, outputs that only judges graded are among
+/// them.
 pub(super) fn questions(runs: &[ReviewedRun], judged: bool) -> Result<RunQuestions, ReviewError> {
+    let mut found = every_question(runs, judged)?;
+    let mut seen = HashSet::new();
+    let mut ranked = JoinedRankings::default();
+    for question in std::mem::take(&mut found.questions) {
+        if question.policy.is_ranking() {
+            ranked.add(question);
+        } else if seen.insert(question.digests.clone()) {
+            found.questions.push(question);
+        }
+    }
+    let ranked = ranked.questions.into_iter().filter_map(whole_ranking);
+    found.questions.extend(ranked);
+    Ok(found)
+}
+
+/// The questions of every sample, by run, eval, case and sample. A ranking has its own output only.
+fn every_question(runs: &[ReviewedRun], judged: bool) -> Result<RunQuestions, ReviewError> {
     let mut found = RunQuestions::default();
     // Of a sample that is there twice the later one counts.
-    let mut by_sample: HashMap<(usize, String, String, u32), Vec<Question>> = HashMap::new();
+    let mut by_sample: BTreeMap<(usize, String, String, u32), Vec<Question>> = BTreeMap::new();
     for (at, run) in runs.iter().enumerate() {
         let journal = run.paths.journal();
         let private = journal::private_evals(&journal)?;
@@ -152,10 +169,8 @@ pub(super) fn questions(runs: &[ReviewedRun], judged: bool) -> Result<RunQuestio
         let mut look = |event: Event| -> Result<(), ReviewError> {
             match event {
                 Event::CasesPlanned(cases) => planned.extend(cases.cases.into_iter().map(|case| {
-                    (
-                        (cases.eval.clone(), case.id),
-                        input_digest(&case.input_hash),
-                    )
+                    let input = input_digest(&case.input_hash);
+                    ((cases.eval.clone(), case.id), input)
                 })),
                 Event::SampleFinished(sample) if private.contains(&sample.eval) => {
                     found.private += 1;
@@ -181,21 +196,7 @@ pub(super) fn questions(runs: &[ReviewedRun], judged: bool) -> Result<RunQuestio
             }
         }
     }
-    let mut all: Vec<((usize, String, String, u32), Vec<Question>)> =
-        by_sample.into_iter().collect();
-    all.sort_by(|a, b| a.0.cmp(&b.0));
-    let mut seen = HashSet::new();
-    let mut ranked = JoinedRankings::default();
-    for question in all.into_iter().flat_map(|(_, questions)| questions) {
-        if question.policy.is_ranking() {
-            ranked.add(question);
-        } else if seen.insert(question.digests.clone()) {
-            found.questions.push(question);
-        }
-    }
-    found
-        .questions
-        .extend(ranked.questions.into_iter().filter_map(whole_ranking));
+    found.questions = by_sample.into_values().flatten().collect();
     Ok(found)
 }
 
@@ -268,11 +269,12 @@ fn of_sample(
     let judge = grades
         .iter()
         .find_map(|grade| Some((grade, grade.judged.as_deref()?)));
-    let (verdict, doubt) = match judge {
-        Some((grade, judged)) => (Some(grade.outcome), judge_doubt(judged)),
-        None => (None, 0.0),
-    };
-    let question = |grade: &Grade, digests: QuestionDigests, policy: ReviewPolicy| Question {
+    let doubt = judge.map_or(0.0, |(_, judged)| judge_doubt(judged));
+    let opinion = judge.and_then(|(grade, _)| {
+        let passed = grade.outcome == Outcome::Passed;
+        grade.outcome.is_graded().then_some(passed != grade.negated)
+    });
+    let question = |grader: String, digests: QuestionDigests, policy: ReviewPolicy| Question {
         outputs: vec![OutputPlace {
             run: at,
             sample: sample.sample,
@@ -282,8 +284,8 @@ fn of_sample(
         policy,
         eval: sample.eval.clone(),
         case: sample.case.clone(),
-        grader: shown_name(grade),
-        judge: verdict.filter(|outcome| outcome.is_graded()),
+        grader,
+        judge: opinion,
         doubt,
     };
     let mut questions = Vec::new();
@@ -294,7 +296,7 @@ fn of_sample(
         match grade.review.as_deref() {
             Some(review) => {
                 questions.push(question(
-                    grade,
+                    review.grader.clone(),
                     review.digests.clone(),
                     review.policy.clone(),
                 ));
@@ -321,7 +323,7 @@ fn of_sample(
         output: output_digest(&value, left),
         rubric: rubric_digest(&judged.rubric, &policy.scale, None),
     };
-    Ok(vec![question(grade, digests, policy)])
+    Ok(vec![question(shown_name(grade), digests, policy)])
 }
 
 /// Of outputs that only judges graded: pass or fail, by one person.
@@ -396,27 +398,23 @@ fn differs(question: &Question, store: &RatingStore, reviewer: &str) -> u8 {
     if verdict == PeopleVerdict::Adjudication {
         return 2;
     }
-    let passes = review
-        .ratings
-        .iter()
-        .filter_map(|counted| match &counted.rating {
-            Rating::Ranking { .. } | Rating::Skip => None,
-            rating => {
-                let least = match rating {
-                    Rating::Binary { .. } => 0.5,
-                    _ => question
-                        .policy
-                        .pass_threshold
-                        .unwrap_or(crate::model::Judge::PASS_THRESHOLD),
-                };
-                Some(rating_share(&question.policy, rating)? >= least)
-            }
-        });
+    let ratings = review.ratings.iter();
+    let passes = ratings.filter_map(|counted| passes(&question.policy, &counted.rating));
     let mut passes: Vec<bool> = passes.collect();
     if !passes.is_empty() {
-        passes.extend(question.judge.map(|judge| judge == Outcome::Passed));
+        passes.extend(question.judge);
     }
     let split = passes.contains(&true) && passes.contains(&false);
     let unequal = review.agreement.is_some_and(|share| share < 1.0);
     u8::from(split || unequal)
+}
+
+/// Whether a rating alone passes the output; `None` for a ranking and a skipped item.
+fn passes(policy: &ReviewPolicy, rating: &Rating) -> Option<bool> {
+    let least = match rating {
+        Rating::Binary { .. } => 0.5,
+        Rating::Likert { .. } => policy.pass_threshold.unwrap_or(Judge::PASS_THRESHOLD),
+        Rating::Ranking { .. } | Rating::Skip => return None,
+    };
+    Some(reaches(rating_share(policy, rating)?, least))
 }

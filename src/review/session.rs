@@ -1,7 +1,10 @@
 //! A reviewer's session: the items of a queue in the reviewer's order, and the decisions on them.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use jiff::Timestamp;
 
 use super::item::{input_text, pretty, text_of};
 use super::queue::{
@@ -9,8 +12,8 @@ use super::queue::{
     rank, shown_name,
 };
 use super::{
-    Decision, OtherRating, Recorded, ReviewContext, ReviewError, ReviewItem, ReviewProgress,
-    ShownOutput, ShownVerdict,
+    Decision, FiledDecision, OtherRating, Recorded, ReviewContext, ReviewError, ReviewItem,
+    ReviewProgress, ShownOutput, ShownVerdict,
 };
 use crate::journal::{self, RunPaths};
 use crate::model::{Attempt, GraderType, RankedSide, Rating, SampleFinished};
@@ -177,6 +180,13 @@ impl ReviewSession {
         }
     }
 
+    /// The items with a decision.
+    pub fn decided(&self) -> Vec<usize> {
+        let items = self.items.iter().enumerate();
+        let decided = items.filter(|(_, item)| item.decided.is_some());
+        decided.map(|(index, _)| index).collect()
+    }
+
     /// The first item without a decision.
     pub fn position(&self) -> Option<usize> {
         self.items.iter().position(|item| item.decided.is_none())
@@ -187,12 +197,13 @@ impl ReviewSession {
         let (item, question) = self.at(index)?;
         let samples = self.outputs(question)?;
         let first = samples.first().ok_or_else(|| self.gone(question))?;
-        let grade = first
-            .attempt()?
-            .verdict
-            .grades
-            .iter()
-            .find(|grade| shown_name(grade) == question.grader);
+        let rubric = &question.digests.rubric;
+        let mut grades = first.attempt()?.verdict.grades.iter();
+        let grade = grades.find(|grade| match (&grade.review, &grade.judged) {
+            (Some(review), _) => review.digests.rubric == *rubric,
+            (None, Some(_)) => shown_name(grade) == question.grader,
+            (None, None) => false,
+        });
         let review = grade.and_then(|grade| grade.review.as_deref());
         let judged = grade.and_then(|grade| grade.judged.as_deref());
         let blind = self.options.blind.unwrap_or(question.policy.blind);
@@ -259,10 +270,10 @@ impl ReviewSession {
                 .collect(),
             false => Vec::new(),
         };
-        let seconds = if seconds.is_finite() {
-            seconds.max(0.0)
-        } else {
-            0.0
+        // To the millisecond.
+        let seconds = match seconds.is_finite() {
+            true => (seconds.max(0.0) * 1e3).round() / 1e3,
+            false => 0.0,
         };
         let limit = question.policy.time_limit_minutes;
         let over_time = limit.is_some_and(|minutes| seconds > minutes * 60.0);
@@ -316,6 +327,63 @@ impl ReviewSession {
             return Ok(Some(index));
         }
         Ok(None)
+    }
+
+    /// Records decisions that were taken elsewhere, all or none; returns how many were new.
+    pub fn import(&self, decisions: &[FiledDecision]) -> Result<usize, ReviewError> {
+        let items = self.items.iter().filter(|item| !item.repeat);
+        let questions = items.filter_map(|item| Some((item, self.questions.get(item.question)?)));
+        let by_key: HashMap<String, (&SessionItem, &Question)> = questions
+            .map(|found| (question_key(&found.1.digests), found))
+            .collect();
+        let store = RatingStore::read(&self.options.store)?;
+        let (mut lines, mut unknown) = (Vec::new(), 0);
+        for (number, decision) in (1..).zip(decisions) {
+            let Some((item, question)) = by_key.get(&decision.key) else {
+                unknown += 1;
+                continue;
+            };
+            let unfit = |why: String| ReviewError::Unfit(format!("decision {number}: {why}"));
+            check(question, &decision.rating).map_err(|error| unfit(error.to_string()))?;
+            let is_id =
+                decision.id.len() == 32 && decision.id.bytes().all(|b| b.is_ascii_hexdigit());
+            if !is_id || decision.at.parse::<Timestamp>().is_err() {
+                return Err(unfit("`id` or `at` is not valid".to_owned()));
+            }
+            if store.has_line(&decision.id) {
+                continue;
+            }
+            let limit = question.policy.time_limit_minutes;
+            let shown = decision.shown.iter().filter_map(|digest| {
+                let mut outputs = question.outputs.iter();
+                Some(self.side(outputs.find(|output| output.digest == *digest)?))
+            });
+            lines.push(RatingLine {
+                id: decision.id.clone(),
+                at: decision.at.clone(),
+                rating: Some(decision.rating.clone()),
+                comment: decision
+                    .comment
+                    .clone()
+                    .filter(|comment| !comment.trim().is_empty()),
+                seconds: decision.seconds.max(0.0),
+                over_time: limit.is_some_and(|minutes| decision.seconds > minutes * 60.0),
+                blind: decision.blind,
+                adjudicates: decision.adjudicates,
+                shown: shown.collect(),
+                ..self.line(item, question)?
+            });
+        }
+        if unknown > 0 {
+            let (all, run) = (decisions.len(), self.run());
+            return Err(ReviewError::Unfit(format!(
+                "{unknown} of {all} decisions are on items that run {run} does not have, so none is imported"
+            )));
+        }
+        for line in &lines {
+            self.writer.append(line)?;
+        }
+        Ok(lines.len())
     }
 
     fn at(&self, index: usize) -> Result<(&SessionItem, &Question), ReviewError> {

@@ -85,7 +85,7 @@ pub(super) fn check(
         let changed = files.map(|name| format!("`{name}` changed since the run began"));
         refused.reasons.extend(changed);
         next.warnings.extend(changes.others.into_iter().map(|name| {
-            format!("`{name}` is not as it was when the run began; finished samples are kept")
+            format!("`{name}` changed since the run began; finished samples are kept")
         }));
     }
     if found.grading.count > 0 || grade_again {

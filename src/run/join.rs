@@ -13,6 +13,7 @@ use crate::model::{
 };
 use crate::spec::ScoreBaselineFile;
 use crate::summary::{SummaryError, SummaryFold};
+use eval_base::text::listed;
 
 /// One shard: its journal and what its last session said.
 struct JoinedShard<'a> {
@@ -193,24 +194,13 @@ fn check(
             .map(|index| format!("{index}/{of}"))
             .collect();
         if whole && !missing.is_empty() {
-            let shown = missing
-                .iter()
-                .take(10)
-                .cloned()
-                .collect::<Vec<_>>()
-                .join(", ");
-            let more = missing.len().saturating_sub(10);
-            let more = if more == 0 {
-                String::new()
-            } else {
-                format!(" and {more} more")
-            };
+            let shown = listed(&missing, 10, missing.len(), ", ");
             let noun = if missing.len() == 1 {
                 "shard"
             } else {
                 "shards"
             };
-            reasons.push(format!("{noun} {shown}{more} missing"));
+            reasons.push(format!("{noun} {shown} missing"));
         }
     }
     if reasons.is_empty() {

@@ -26,6 +26,7 @@ mod recorder;
 mod recordings;
 mod refused;
 mod regrade;
+mod remade;
 mod remaining;
 mod reuse;
 mod sample;
@@ -52,7 +53,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::calibration::CalibrationStore;
-use crate::gate::{decide, doubted, held};
+use crate::gate::{add_comparison, decide, doubted};
 use crate::grade::GradeError;
 use crate::journal::{self, JournalError, RunPaths};
 use crate::model::limits::DETAILED_SAMPLES;
@@ -124,7 +125,7 @@ pub fn conclude(fold: &SummaryFold) -> Result<Summary, SummaryError> {
         &report.shards,
     );
     if let Some(fail_on) = report.started.config.comparison.fail_on {
-        gate = held(
+        gate = add_comparison(
             gate,
             fail_on,
             report.comparison.as_deref(),

@@ -68,12 +68,5 @@ impl RefusedCases {
 /// Names in a sentence: the first few, and how many more.
 pub(super) fn listed(mut names: Vec<String>) -> String {
     names.sort();
-    let more = names.len().saturating_sub(NAMED);
-    names.truncate(NAMED);
-    let listed = names.join(", ");
-    if more == 0 {
-        listed
-    } else {
-        format!("{listed} and {more} more")
-    }
+    eval_base::text::listed(&names, NAMED, names.len(), ", ")
 }

@@ -19,7 +19,9 @@ use crate::model::{
     ReusedFrom, Verdict, WorkspaceOutput,
 };
 use crate::target::{RunTargets, TargetAnswer, TargetFailure, WorkspaceUse};
-use crate::workspace::{FinishedWorkspace, RecordedWork, SampleWorkspace, WorkspaceFault};
+use crate::workspace::{
+    CHANGES_FILE, FinishedWorkspace, RecordedWork, SampleWorkspace, WorkspaceFault,
+};
 use eval_base::backoff::Backoff;
 use eval_base::redact::Redactor;
 use eval_models::RunModels;
@@ -80,9 +82,6 @@ impl SampleContext {
         self.targets.is_recorded(case.profile.target.as_ref()) && case.profile.only_looks()
     }
 }
-
-/// How the name of a file of all changes of a workspace ends.
-const RECORD: &str = ".changes.jsonl.gz";
 
 /// What takes the place of a sentence that may show a part of a secret.
 const LEFT_OUT: &str = "omitted, because the output or the expectation contains a secret";
@@ -368,7 +367,7 @@ async fn ask_in_workspace(
 /// What a recording holds of a sample's work.
 fn recorded_work(left: WorkspaceOutput) -> RecordedWork {
     match left.tree {
-        Some(tree) => RecordedWork::Tree(tree),
+        Some(tree) => RecordedWork::of_tree(tree),
         None => RecordedWork::Patch(left.diff.text),
     }
 }
@@ -416,10 +415,12 @@ async fn put_away(
                 Err(fault) => take_away(case, fault, verdict),
             }
         }
-        if let Some(recorded) = recorded {
-            let to = bench.kept.join(format!("{name}{RECORD}"));
+        if let Some(recorded) = recorded
+            && !finished.is_recorded()
+        {
+            let to = bench.kept.join(format!("{name}{CHANGES_FILE}"));
             match finished.record(to, bench.redactor.clone()).await {
-                Ok(true) => recorded.record = Some(format!("{shown}{RECORD}")),
+                Ok(true) => recorded.record = Some(format!("{shown}{CHANGES_FILE}")),
                 Ok(false) => {}
                 // Only `regrade` misses it.
                 Err(fault) => add_reason(verdict, &fault.reason),
@@ -546,6 +547,10 @@ async fn ask(
 /// Tries of a model after the first. All but an answer's own are among the faults; of an answer
 /// that could not be used the requests tell.
 fn tries_again(call: &ModelCall, is_told: bool) -> u32 {
+    if call.agent.is_some() {
+        // It repeats its calls itself.
+        return 0;
+    }
     let faults = call
         .faults
         .values()

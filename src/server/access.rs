@@ -22,6 +22,19 @@ use eval_base::text::hex;
 const TOKEN: usize = 32;
 /// Names of this machine. Their port is not compared: it differs where a port is forwarded.
 const HOSTS: [&str; 2] = ["127.0.0.1", "localhost"];
+/// The answer to a request that is not allowed.
+pub(super) const REFUSAL: &str = "Refused: open the address that was printed when this server started, with its token. \
+Requests of other sites and other host names are not answered.\n";
+
+/// A new token, as hexadecimal digits.
+///
+/// # Errors
+/// When the system has no random bytes.
+pub fn random_token() -> io::Result<String> {
+    let mut bytes = [0; TOKEN];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(hex(&bytes))
+}
 
 /// What a request must have.
 #[derive(Debug, Clone)]
@@ -41,12 +54,8 @@ enum Admission {
 
 impl AccessRules {
     pub fn new(port: u16) -> io::Result<AccessRules> {
-        let mut bytes = [0; TOKEN];
-        File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-        Ok(AccessRules {
-            port,
-            token: hex(&bytes).into(),
-        })
+        let token = random_token()?.into();
+        Ok(AccessRules { port, token })
     }
 
     pub fn url(&self, page: &str) -> String {
@@ -110,12 +119,12 @@ pub(super) async fn guard(
             let headers = [(header::LOCATION, address), (header::SET_COOKIE, cookie)];
             (StatusCode::SEE_OTHER, headers).into_response()
         }
-        Admission::Refused => StatusCode::FORBIDDEN.into_response(),
+        Admission::Refused => (StatusCode::FORBIDDEN, REFUSAL).into_response(),
     }
 }
 
 /// The one value of a header; `Err` when there are several, or one that is not text.
-fn only<'a>(request: &'a Request, name: &HeaderName) -> Result<Option<&'a str>, ()> {
+pub(super) fn only<'a>(request: &'a Request, name: &HeaderName) -> Result<Option<&'a str>, ()> {
     let mut values = request.headers().get_all(name).iter();
     let first = values.next().map(HeaderValue::to_str).transpose();
     match (first, values.next()) {
@@ -124,7 +133,7 @@ fn only<'a>(request: &'a Request, name: &HeaderName) -> Result<Option<&'a str>, 
     }
 }
 
-fn is_own_host(request: &Request) -> bool {
+pub(super) fn is_own_host(request: &Request) -> bool {
     let Ok(Some(host)) = only(request, &header::HOST) else {
         return false;
     };
@@ -134,17 +143,26 @@ fn is_own_host(request: &Request) -> bool {
 
 /// Whether a page of this server sent the request, or the person who uses the browser.
 fn is_own_origin(request: &Request) -> bool {
+    match has_own_origin(request, "http://") {
+        Some(is_own) => is_own,
+        // Browsers send it with whatever may change something.
+        None => [Method::GET, Method::HEAD].contains(request.method()),
+    }
+}
+
+/// Whether what a browser says about the sender of a request is this server; `None` where there is
+/// no origin, as of programs that are not browsers.
+pub(super) fn has_own_origin(request: &Request, scheme: &str) -> Option<bool> {
     let site = HeaderName::from_static("sec-fetch-site");
     match only(request, &site) {
         Ok(None | Some("same-origin" | "none")) => {}
-        _ => return false,
+        _ => return Some(false),
     }
     let host = only(request, &header::HOST).ok().flatten();
     match only(request, &header::ORIGIN) {
-        Ok(Some(origin)) => origin.strip_prefix("http://") == host,
-        // Browsers send it with whatever may change something.
-        Ok(None) => [Method::GET, Method::HEAD].contains(request.method()),
-        Err(()) => false,
+        Ok(Some(origin)) => Some(host.is_some() && origin.strip_prefix(scheme) == host),
+        Ok(None) => None,
+        Err(()) => Some(false),
     }
 }
 

@@ -13,6 +13,7 @@ use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
+use tokio_rustls::TlsAcceptor;
 
 /// Open connections; further ones wait.
 const CONNECTIONS: usize = 64;
@@ -20,14 +21,17 @@ const CONNECTIONS: usize = 64;
 const HEADERS: usize = 32 << 10;
 /// How long a browser may take for the headers of a request, and keep an idle connection.
 const HEADER_PATIENCE: Duration = Duration::from_secs(30);
+/// How long a client may take to agree on encryption.
+const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(10);
 /// How long responses may still take once the server stops.
 const STOP_PATIENCE: Duration = Duration::from_secs(2);
 /// After a failure to accept, such as for want of descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Serves connections until `stop` is over.
+/// Serves connections until `stop` is over; encrypted with `tls`.
 pub(super) async fn accept(
     listener: TcpListener,
+    tls: Option<TlsAcceptor>,
     pages: Router,
     stops: watch::Sender<bool>,
     stop: impl Future<Output = ()>,
@@ -52,12 +56,25 @@ pub(super) async fn accept(
             tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
         };
+        // Without it an answer in two packets waits for the acknowledgement of the first.
+        let _ = stream.set_nodelay(true);
         let service = TowerToHyperService::new(pages.clone());
-        let connection = http.serve_connection(TokioIo::new(stream), service);
-        let connection = connections.watch(connection);
+        let (http, watcher, tls) = (http.clone(), connections.watcher(), tls.clone());
         tokio::spawn(async move {
             // A connection that breaks concerns no other one.
-            let _ = connection.await;
+            match tls {
+                None => {
+                    let connection = http.serve_connection(TokioIo::new(stream), service);
+                    let _ = watcher.watch(connection).await;
+                }
+                Some(tls) => {
+                    let agreed = tokio::time::timeout(HANDSHAKE_PATIENCE, tls.accept(stream));
+                    if let Ok(Ok(stream)) = agreed.await {
+                        let connection = http.serve_connection(TokioIo::new(stream), service);
+                        let _ = watcher.watch(connection).await;
+                    }
+                }
+            }
             drop(permit);
         });
     }

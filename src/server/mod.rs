@@ -1,10 +1,12 @@
-//! Local pages: a server on 127.0.0.1 for the person who started the program.
+//! Pages and APIs that the program serves: [`LocalServer`] on 127.0.0.1 for the person who started
+//! the program, [`ApiServer`] for several people, each with a token.
 //!
 //! This module owns the listener, the access checks, the headers of every response and the end of
-//! the server; what the pages show is the [`Router`] of the caller. Every request needs the token
-//! (see [`access`]), and no response may be cached, framed, or loaded by another site.
+//! the server; what the pages show is the [`Router`] of the caller. Every request needs a token
+//! (see [`access`] and [`bearer`]), and no response may be cached, framed, or loaded by another site.
 
 mod access;
+mod bearer;
 mod connections;
 mod events;
 mod query;
@@ -26,6 +28,8 @@ use tokio::sync::watch;
 
 use access::AccessRules;
 
+pub use access::random_token;
+pub use bearer::{ApiServer, CallerName, CertificateFiles, json_error};
 pub use events::{EventSender, event_stream};
 pub use query::QueryFields;
 
@@ -81,15 +85,23 @@ impl LocalServer {
 
     /// Answers until `stop` is over; then ends open responses.
     pub async fn serve(self, pages: Router, stop: impl Future<Output = ()>) -> io::Result<()> {
-        let guarded = pages
-            .fallback(|| async { StatusCode::NOT_FOUND })
-            .layer(DefaultBodyLimit::max(BODY))
-            .layer(from_fn_with_state(self.access, access::guard))
-            .layer(from_fn(|request, next: axum::middleware::Next| async {
-                with_headers(next.run(request).await)
-            }));
-        connections::accept(self.listener, guarded, self.stop, stop).await
+        let guarded = bounded(pages).layer(from_fn_with_state(self.access, access::guard));
+        connections::accept(self.listener, None, headed(guarded), self.stop, stop).await
     }
+}
+
+/// The same pages, which read no body that is too long.
+fn bounded(pages: Router) -> Router {
+    pages
+        .fallback(|| async { StatusCode::NOT_FOUND })
+        .layer(DefaultBodyLimit::max(BODY))
+}
+
+/// The same pages with the headers that every response has.
+fn headed(pages: Router) -> Router {
+    pages.layer(from_fn(|request, next: axum::middleware::Next| async {
+        with_headers(next.run(request).await)
+    }))
 }
 
 /// A page with its security policy, as [`crate::report::html::page`] makes both.

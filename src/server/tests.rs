@@ -1,10 +1,11 @@
-//! The server over a real connection.
+//! The servers over real connections.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::State;
+use axum::extract::{Extension, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use axum::routing::get;
@@ -12,7 +13,11 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
 
-use super::{LocalServer, ServerStop, event_stream, html_page};
+use super::access::REFUSAL;
+use super::bearer::ApiServerError;
+use super::{
+    ApiServer, CallerName, CertificateFiles, LocalServer, ServerStop, event_stream, html_page,
+};
 
 struct RunningServer {
     url: String,
@@ -135,7 +140,7 @@ async fn first_visit_leaves_a_cookie_and_no_token() {
 }
 
 #[tokio::test]
-async fn refusals_say_nothing() {
+async fn refusals_show_nothing_of_the_pages() {
     let server = started().await;
     let cookie = server.cookie();
     let own = format!("Origin: http://127.0.0.1:{}", server.port);
@@ -151,7 +156,8 @@ async fn refusals_say_nothing() {
     ] {
         let refused = server.ask(line, &headers).await;
         let told = (status(&refused), body(&refused));
-        assert_eq!(told, ("HTTP/1.1 403 Forbidden", ""), "{line} {headers:?}");
+        let expected = ("HTTP/1.1 403 Forbidden", REFUSAL);
+        assert_eq!(told, expected, "{line} {headers:?}");
         assert!(refused.contains("content-security-policy: default-src 'none'"));
         assert!(refused.contains("cache-control: no-store"));
     }
@@ -206,4 +212,156 @@ async fn idle_connections_do_not_hold_up_the_end() {
     server.stop.notify_one();
     let ended = tokio::time::timeout(Duration::from_secs(20), server.served);
     ended.await.expect("it ends").unwrap().unwrap();
+}
+
+/// Answers with the name of the caller; `/open` is for everyone.
+async fn served_api(
+    certificate: Option<&CertificateFiles>,
+) -> (
+    SocketAddr,
+    tokio::task::JoinHandle<std::io::Result<()>>,
+    Arc<Notify>,
+) {
+    let tokens = [("ana", "a".repeat(40)), ("ben", "b".repeat(40))];
+    let tokens = tokens.map(|(name, token)| (name.to_owned(), token));
+    let local = "127.0.0.1:0".parse().unwrap();
+    let server = ApiServer::bind(local, certificate, &tokens).await.unwrap();
+    let address = server.url().split_once("://").unwrap().1.parse().unwrap();
+    let name = |Extension(caller): Extension<CallerName>| async move { caller.0.to_string() };
+    let guarded = Router::new().route("/name", get(name).post(name));
+    let open = Router::new().route("/open", get(|| async { "open" }));
+    let stop = Arc::new(Notify::new());
+    let stopped = Arc::clone(&stop);
+    let serving = server.serve(open, guarded, async move { stopped.notified().await });
+    (address, tokio::spawn(serving), stop)
+}
+
+fn api_request(line: &str, headers: &[&str]) -> String {
+    let own = match headers.iter().any(|header| header.starts_with("Host:")) {
+        true => "",
+        false => "Host: localhost:1\r\n",
+    };
+    let headers: String = headers
+        .iter()
+        .map(|header| format!("{header}\r\n"))
+        .collect();
+    format!("{line} HTTP/1.1\r\n{own}{headers}Connection: close\r\n\r\n")
+}
+
+#[tokio::test]
+async fn api_callers_have_the_name_of_their_token() {
+    let (address, served, stop) = served_api(None).await;
+    let ask = async |line: &str, headers: &[&str]| {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let request = api_request(line, headers);
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut response = String::new();
+        stream.read_to_string(&mut response).await.unwrap();
+        (
+            status(&response).to_owned(),
+            body(&response).to_owned(),
+            response,
+        )
+    };
+    let [ana, ben, wrong] =
+        ["a", "b", "c"].map(|c| format!("Authorization: Bearer {}", c.repeat(40)));
+    for (header, name) in [(&ana, "ana"), (&ben, "ben")] {
+        let (status, body, response) = ask("GET /name", &[header]).await;
+        assert_eq!((status.as_str(), body.as_str()), ("HTTP/1.1 200 OK", name));
+        assert!(response.contains("cache-control: no-store"), "{response}");
+    }
+    let (status, body, _) = ask("GET /open", &[]).await;
+    assert_eq!(
+        (status.as_str(), body.as_str()),
+        ("HTTP/1.1 200 OK", "open")
+    );
+    let basic = format!("Authorization: Basic {}", "a".repeat(40));
+    for headers in [
+        vec![],
+        vec![wrong.as_str()],
+        vec![&basic],
+        vec!["Authorization: x"],
+        vec![&ana, &ben],
+    ] {
+        let (status, body, response) = ask("GET /name", &headers).await;
+        assert_eq!(status, "HTTP/1.1 401 Unauthorized", "{headers:?}");
+        assert!(body.starts_with("{\"error\":\"unauthorized\""), "{body}");
+        assert!(response.contains("www-authenticate: Bearer"), "{response}");
+    }
+    for headers in [
+        [ana.as_str(), "Host: evil.example"],
+        [&ana, "Origin: http://evil.example"],
+        [&ana, "Origin: https://localhost:1"],
+        [&ana, "Sec-Fetch-Site: cross-site"],
+    ] {
+        for line in ["GET /name", "POST /name", "GET /open"] {
+            let (status, body, _) = ask(line, &headers).await;
+            assert_eq!(status, "HTTP/1.1 403 Forbidden", "{headers:?}");
+            assert!(body.starts_with("{\"error\":\"foreign_request\""), "{body}");
+        }
+    }
+    let (status, _, _) = ask("POST /name", &[&ana, "Origin: http://localhost:1"]).await;
+    assert_eq!(status, "HTTP/1.1 200 OK");
+    stop.notify_one();
+    served.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn api_beyond_this_machine_is_encrypted() {
+    let everywhere = "0.0.0.0:0".parse().unwrap();
+    let refused = ApiServer::bind(everywhere, None, &[]).await.unwrap_err();
+    assert!(
+        matches!(refused, ApiServerError::Unencrypted(_)),
+        "{refused}"
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+    let files = CertificateFiles {
+        chain: folder.path().join("cert.pem"),
+        key: folder.path().join("key.pem"),
+    };
+    std::fs::write(&files.chain, made.cert.pem()).unwrap();
+    let unusable = ApiServer::bind(everywhere, Some(&files), &[])
+        .await
+        .unwrap_err();
+    assert!(unusable.to_string().contains("key.pem: "), "{unusable}");
+    std::fs::write(&files.key, made.signing_key.serialize_pem()).unwrap();
+    ApiServer::bind(everywhere, Some(&files), &[])
+        .await
+        .unwrap();
+
+    let (address, served, stop) = served_api(Some(&files)).await;
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(made.cert.der().clone()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let connector = tokio_rustls::TlsConnector::from(Arc::new(config));
+    // Neither plain text nor silence holds up the others.
+    let _silent = TcpStream::connect(address).await.unwrap();
+    let mut plain = TcpStream::connect(address).await.unwrap();
+    plain
+        .write_all(b"GET /open HTTP/1.1\r\n\r\n")
+        .await
+        .unwrap();
+    let mut answer = Vec::new();
+    let _ = plain.read_to_end(&mut answer).await;
+    assert!(!answer.starts_with(b"HTTP"), "{answer:?}");
+    let stream = TcpStream::connect(address).await.unwrap();
+    let name = "localhost".try_into().unwrap();
+    let mut stream = connector.connect(name, stream).await.unwrap();
+    let token = format!("Authorization: Bearer {}", "b".repeat(40));
+    let request = api_request("GET /name", &[&token, "Origin: https://localhost:1"]);
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut response = String::new();
+    let _ = stream.read_to_string(&mut response).await;
+    assert_eq!(
+        (status(&response), body(&response)),
+        ("HTTP/1.1 200 OK", "ben")
+    );
+    stop.notify_one();
+    served.await.unwrap().unwrap();
 }

@@ -94,7 +94,7 @@ pub struct AgentLimitsSpec {
     /// Wall time in seconds. Default: the eval's time limit.
     #[schemars(range(min = 0.001, max = 604800.0))]
     pub wall_seconds: Option<f64>,
-    /// Number of answers of the model.
+    /// Number of calls that the model answers.
     #[schemars(range(min = 1))]
     pub turns: Option<u64>,
     /// Input and output tokens together.

@@ -61,7 +61,7 @@ pub use providers::*;
 pub use recorded::*;
 pub use regression::*;
 pub use sandbox::*;
-pub use schemas::{SchemaKind, canonical, schema_of, written_schema_of};
+pub use schemas::{SchemaKind, canonical, schema_of, with_joined_lines, written_schema_of};
 pub use scores::*;
 pub use shape::*;
 pub(crate) use short::EXPECTATION_KEYS;

@@ -24,8 +24,9 @@ pub struct RecordedLine {
     /// The changes that a target made to its workspace, in git's format, for a case with a
     /// workspace.
     pub patch: Option<String>,
-    /// All that a target left in its workspace, instead of `patch`: a folder or a tar file (plain or
-    /// compressed by gzip), relative to the recording and in its folder.
+    /// All that a target left in its workspace, instead of `patch`: a folder, a tar file (plain or
+    /// compressed by gzip), or the changes that a run recorded (`.changes.jsonl.gz`), relative to the
+    /// recording and in its folder.
     pub workspace: Option<String>,
     /// The task of SWE-bench, instead of `case`.
     pub instance_id: Option<String>,

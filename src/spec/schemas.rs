@@ -4,8 +4,8 @@ use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::Recursiv
 use serde_json::Value;
 
 use super::{
-    BaselineFile, CalibrationFile, DefaultsFile, EvalShape, ExecutorsFile, GradersFile, PhaseFile, PricesFile,
-    RecordedLine, ScoreBaselineFile, SuiteFile, ThresholdsFile, TriggerFile,
+    BaselineFile, CalibrationFile, DefaultsFile, EvalShape, ExecutorsFile, GradersFile, PhaseFile,
+    PricesFile, RecordedLine, ScoreBaselineFile, SuiteFile, ThresholdsFile, TriggerFile,
 };
 
 /// A kind of file that people write.
@@ -94,11 +94,15 @@ pub fn written_schema_of<T: JsonSchema>() -> Value {
 }
 
 fn generated<T: JsonSchema>(settings: SchemaSettings) -> Value {
-    settings
-        .with_transform(RecursiveTransform(join_lines))
+    with_joined_lines(settings)
         .into_generator()
         .into_root_schema_for::<T>()
         .to_value()
+}
+
+/// Settings by which the lines of each paragraph of a description are joined.
+pub fn with_joined_lines(settings: SchemaSettings) -> SchemaSettings {
+    settings.with_transform(RecursiveTransform(join_lines))
 }
 
 /// Joins the lines of each paragraph of a description: how a comment is wrapped in the source is

@@ -105,7 +105,8 @@ pub struct EvalRecord {
     /// Mean score from which the eval passes even if cases failed, if it is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score_threshold: Option<f64>,
-    /// Type, for groups in comparisons; like the other groups, absent in files of earlier versions.
+    /// Type of the eval. Comparisons group by it. Files of earlier versions do not contain it, nor
+    /// `category` and `tags`.
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<EvalType>,
     /// Category.

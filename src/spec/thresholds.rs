@@ -106,16 +106,16 @@ pub struct ThresholdBounds {
     /// True to compare the rate that people would give, by the calibrations of the judges; for
     /// `pass_rate`, `case_pass_rate` and `pass@1`.
     pub corrected: Option<bool>,
-    /// Thresholds for the same metric of only the capability or regression evals.
+    /// Thresholds for the same metric over the evals of a type: `capability` or `regression`.
     #[serde(default)]
     pub by_type: BTreeMap<String, PartThreshold>,
-    /// Thresholds for the same metric of only the evals of a category.
+    /// Thresholds for the same metric over the evals of a category.
     #[serde(default)]
     pub by_category: BTreeMap<String, PartThreshold>,
-    /// Thresholds for the same metric of only the cases with a tag, their own or their eval's.
+    /// Thresholds for the same metric over the cases that have a tag, or whose eval has it.
     #[serde(default)]
     pub by_tag: BTreeMap<String, PartThreshold>,
-    /// Thresholds for the same metric of only the evals whose id matches a glob.
+    /// Thresholds for the same metric over the evals whose id matches a glob.
     #[serde(default)]
     pub by_eval: BTreeMap<String, PartThreshold>,
 }
@@ -123,7 +123,12 @@ pub struct ThresholdBounds {
 impl ThresholdBounds {
     /// Whether parts of the run have their own thresholds.
     pub fn has_parts(&self) -> bool {
-        let parts = [&self.by_type, &self.by_category, &self.by_tag, &self.by_eval];
+        let parts = [
+            &self.by_type,
+            &self.by_category,
+            &self.by_tag,
+            &self.by_eval,
+        ];
         parts.into_iter().any(|parts| !parts.is_empty())
     }
 }

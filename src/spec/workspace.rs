@@ -146,7 +146,7 @@ pub enum WorkspaceFileSpec {
     /// Its content.
     Text(String),
     Copy(WorkspaceFileCopy),
-    /// `null`: a file of `from` to leave out.
+    /// `null`: the file of `from` with this path is left out.
     Absent,
 }
 

@@ -84,6 +84,14 @@ impl<'a> CountedCall<'a> {
     }
 }
 
+impl CountedCall<'_> {
+    /// Usable answers: of an agent, those to all of its calls, whatever came of its sample.
+    fn answers(&self) -> u64 {
+        let agent = self.call.agent.as_ref();
+        agent.map_or(u64::from(self.answered), |agent| agent.answers)
+    }
+}
+
 /// What is summed of one model.
 #[derive(Debug, Clone, Default)]
 struct CallSums {
@@ -206,40 +214,48 @@ impl CallSums {
     fn add(&mut self, asked: CountedCall<'_>) {
         let CountedCall {
             call,
-            answered,
             refused,
             finish,
             usage,
+            ..
         } = asked;
         let used = &mut self.used;
-        if answered {
+        let answers = asked.answers();
+        if answers > 0 {
             match call.source {
-                AnswerSource::Network => used.answers.network += 1,
-                AnswerSource::Cache => used.answers.cache += 1,
-                AnswerSource::Recording => used.answers.recording += 1,
+                AnswerSource::Network => used.answers.network += answers,
+                AnswerSource::Cache => used.answers.cache += answers,
+                AnswerSource::Recording => used.answers.recording += answers,
             }
             used.cut += u64::from(finish == Some(FinishReason::Length));
             used.refused += u64::from(refused);
+            // Of an agent, some of the answers.
+            let without_usage = call.agent.as_ref().map_or(0, |agent| agent.without_usage);
             match usage {
                 Some(usage) => {
                     used.tokens_input = used.tokens_input.saturating_add(usage.input_tokens);
                     used.tokens_output = used.tokens_output.saturating_add(usage.output_tokens);
+                    used.untold += without_usage;
                 }
-                None => used.untold += 1,
+                None => used.untold += answers,
             }
             match usage.and_then(|usage| usage.cost_usd) {
                 Some(cost) => {
                     self.cost.add(cost);
                     self.costed += 1;
+                    used.unpriced += without_usage;
                 }
-                None => used.unpriced += 1,
+                None => used.unpriced += answers,
             }
         } else {
             used.unanswered += 1;
         }
         used.lower_bounds += u64::from(call.usage_is_lower_bound);
         used.requests += u64::from(call.requests);
-        used.retries += u64::from(call.requests.saturating_sub(1));
+        // An agent makes several calls, and repeats them itself.
+        if call.agent.is_none() {
+            used.retries += u64::from(call.requests.saturating_sub(1));
+        }
         for (label, n) in &call.faults {
             *used.faults.entry(label.clone()).or_default() += u64::from(*n);
         }
@@ -259,12 +275,7 @@ impl CallSums {
     }
 
     fn spend(&mut self, asked: CountedCall<'_>) {
-        let CountedCall {
-            call,
-            answered,
-            usage,
-            ..
-        } = asked;
+        let CountedCall { call, usage, .. } = asked;
         let spent = &mut self.used.spent;
         let tokens = |sum: &mut u64, usage: &Usage| *sum = sum.saturating_add(usage.tokens());
         let mut known = true;
@@ -281,7 +292,7 @@ impl CallSums {
         if let Some(wasted) = &call.wasted {
             tokens(&mut spent.wasted_tokens, wasted);
         }
-        if call.is_from_network() && answered && usage.is_none() {
+        if call.is_from_network() && asked.answers() > 0 && usage.is_none() {
             match &call.estimated {
                 Some(estimated) => tokens(&mut spent.estimated_tokens, estimated),
                 None => known = false,

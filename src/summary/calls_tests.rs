@@ -74,20 +74,30 @@ fn check(attempts: &[(&Attempt, &ModelCall)], told: &ModelUsed) -> Result<(), Te
         usage_and_finish(a).1 == Some(FinishReason::Refused)
             || a.verdict.cause == Some(Cause::Refused)
     };
-    let answered = |a: &Attempt| a.is_answer() || refused(a);
+    let answers = |a: &Attempt, call: &ModelCall| match &call.agent {
+        Some(agent) => agent.answers,
+        None => u64::from(a.is_answer() || refused(a)),
+    };
     let count = |what: &dyn Fn(&Attempt, &ModelCall) -> bool| {
         attempts.iter().filter(|(a, call)| what(a, call)).count() as u64
     };
-    let of = |source| count(&|a, call| answered(a) && call.source == source);
+    let of = |source| {
+        let such = attempts.iter().filter(|(_, call)| call.source == source);
+        such.map(|(a, call)| answers(a, call)).sum::<u64>()
+    };
     prop_assert_eq!(told.answers.network, of(AnswerSource::Network));
     prop_assert_eq!(told.answers.cache, of(AnswerSource::Cache));
     prop_assert_eq!(told.answers.recording, of(AnswerSource::Recording));
-    prop_assert_eq!(told.unanswered, count(&|a, _| !answered(a)));
+    let answered = |a: &Attempt, call: &ModelCall| answers(a, call) > 0;
+    prop_assert_eq!(told.unanswered, count(&|a, call| !answered(a, call)));
     prop_assert_eq!(
         told.cut,
-        count(&|a, _| answered(a) && usage_and_finish(a).1 == Some(FinishReason::Length))
+        count(&|a, call| answered(a, call) && usage_and_finish(a).1 == Some(FinishReason::Length))
     );
-    prop_assert_eq!(told.refused, count(&|a, _| refused(a)));
+    prop_assert_eq!(
+        told.refused,
+        count(&|a, call| answered(a, call) && refused(a))
+    );
     prop_assert_eq!(
         told.requests,
         attempts
@@ -97,7 +107,7 @@ fn check(attempts: &[(&Attempt, &ModelCall)], told: &ModelUsed) -> Result<(), Te
     );
     let retries = attempts
         .iter()
-        .filter(|(_, c)| c.requests > 0)
+        .filter(|(_, c)| c.requests > 0 && c.agent.is_none())
         .map(|(_, c)| u64::from(c.requests) - 1);
     prop_assert_eq!(told.retries, retries.sum::<u64>());
     let bounds = attempts.iter().filter(|(_, c)| c.usage_is_lower_bound);
@@ -113,25 +123,38 @@ fn check(attempts: &[(&Attempt, &ModelCall)], told: &ModelUsed) -> Result<(), Te
         |of: fn(&ModelCall) -> Option<f64>| attempts.iter().filter_map(|(_, c)| of(c)).sum::<f64>();
     prop_assert!(close(told.throttled_ms, ms(|c| c.throttled_ms)));
     prop_assert!(close(told.backoff_ms, ms(|c| c.backoff_ms)));
-    let used: Vec<Option<Usage>> = attempts
+    let used: Vec<(Option<Usage>, u64, u64)> = attempts
         .iter()
-        .filter(|(a, _)| answered(a))
-        .map(|(a, _)| usage_and_finish(a).0)
+        .filter(|(a, call)| answered(a, call))
+        .map(|(a, call)| {
+            let without = call.agent.as_ref().map_or(0, |agent| agent.without_usage);
+            (usage_and_finish(a).0, answers(a, call), without)
+        })
         .collect();
+    let unknown = |is_known: fn(&Usage) -> bool| {
+        let counts = used.iter().map(|(usage, answers, without)| {
+            if usage.is_some_and(|usage| is_known(&usage)) {
+                *without
+            } else {
+                *answers
+            }
+        });
+        counts.sum::<u64>()
+    };
+    let untold = unknown(|_| true);
+    let unpriced = unknown(|usage| usage.cost_usd.is_some());
+    let used: Vec<Usage> = used.iter().filter_map(|(usage, ..)| *usage).collect();
     prop_assert_eq!(
         told.tokens_input,
-        used.iter().flatten().map(|u| u.input_tokens).sum::<u64>()
+        used.iter().map(|u| u.input_tokens).sum::<u64>()
     );
     prop_assert_eq!(
         told.tokens_output,
-        used.iter().flatten().map(|u| u.output_tokens).sum::<u64>()
+        used.iter().map(|u| u.output_tokens).sum::<u64>()
     );
-    prop_assert_eq!(
-        told.untold,
-        used.iter().filter(|u| u.is_none()).count() as u64
-    );
-    let costs: Vec<f64> = used.iter().flatten().filter_map(|u| u.cost_usd).collect();
-    prop_assert_eq!(told.unpriced as usize, used.len() - costs.len());
+    prop_assert_eq!(told.untold, untold);
+    let costs: Vec<f64> = used.iter().filter_map(|u| u.cost_usd).collect();
+    prop_assert_eq!(told.unpriced, unpriced);
     prop_assert_eq!(told.cost_usd.is_some(), !costs.is_empty());
     prop_assert!(close(told.cost_usd.unwrap_or(0.0), costs.iter().sum()));
 
@@ -143,7 +166,7 @@ fn check(attempts: &[(&Attempt, &ModelCall)], told: &ModelUsed) -> Result<(), Te
         let mut unknown = false;
         if call.source == AnswerSource::Network {
             spent.extend(usage.or(call.estimated));
-            if usage.is_none() && answered(a) {
+            if usage.is_none() && answered(a, call) {
                 unknown = call.estimated.is_none();
                 estimated += call
                     .estimated

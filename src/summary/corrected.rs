@@ -75,7 +75,9 @@ pub(super) fn add(
             (Metric::CorrectedPassRate, false),
             (Metric::CorrectedCasePassRate, false),
         ] {
-            let raw = metric.uncorrected().and_then(|raw| raws.get(&raw.to_string()).copied());
+            let raw = metric
+                .uncorrected()
+                .and_then(|raw| raws.get(&raw.to_string()).copied());
             let estimate = match (raw, strata.raw()) {
                 // Scores may let an eval pass whose cases fail.
                 (Some(raw), Some(share)) if strata.several == 0 && (raw - share).abs() > 1e-9 => {

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::model::{
-    Attempt, EarlierAttempt, Grade, JudgeCall, JudgeReply, JudgeVote, Judged, JudgedCheck,
-    JudgedCriterion, ModelCall, Outcome, Output, OutputValue, SampleFinished, SampleResult, Stored,
-    TrajectoryRecord, Usage, WorkspaceOutput,
+    Attempt, CountedRating, EarlierAttempt, Grade, HumanReview, JudgeCall, JudgeReply, JudgeVote,
+    Judged, JudgedCheck, JudgedCriterion, ModelCall, Outcome, Output, OutputValue, SampleFinished,
+    SampleResult, Stored, TrajectoryRecord, Usage, WorkspaceOutput,
 };
 
 /// Where a sample stands in the plan: eval, rank of the case, number of the case (should two have
@@ -156,7 +156,18 @@ fn grade_cost(grade: &Grade) -> usize {
         .map(|name| name.len() + 64)
         .sum::<usize>();
     let judged = grade.judged.as_deref().map_or(0, judged_cost);
-    size_of::<Grade>() + texts + values + details + metrics + judged
+    let review = grade.review.as_deref().map_or(0, review_cost);
+    size_of::<Grade>() + texts + values + details + metrics + judged + review
+}
+
+fn review_cost(review: &HumanReview) -> usize {
+    let rating = |rating: &CountedRating| {
+        let comment = rating.comment.as_ref().map_or(0, String::len);
+        size_of::<CountedRating>() + rating.id.len() + rating.reviewer.len() + comment + 128
+    };
+    let ratings = review.ratings.iter().chain(&review.repeats).map(rating);
+    let reference = review.reference.as_ref().map_or(0, value_cost);
+    size_of::<HumanReview>() + 512 + review.rubric.len() + reference + ratings.sum::<usize>()
 }
 
 fn judged_cost(judged: &Judged) -> usize {
@@ -169,6 +180,7 @@ fn judged_cost(judged: &Judged) -> usize {
         votes,
         notices,
         asked,
+        rubric,
         ..
     } = judged;
     let texts = |texts: &[String]| texts.iter().map(|text| text.len() + 24).sum::<usize>();
@@ -183,7 +195,7 @@ fn judged_cost(judged: &Judged) -> usize {
         .iter()
         .map(|check| size_of::<JudgedCheck>() + check.text.len())
         .sum();
-    let own = justification.len() + texts(feedback) + panel.len() + texts(notices);
+    let own = justification.len() + rubric.len() + texts(feedback) + panel.len() + texts(notices);
     let asked = asked.id.len() + asked.system.len() + asked.prompt.len();
     size_of::<Judged>()
         + criteria
@@ -257,7 +269,11 @@ pub(super) fn sample_result(sample: &SampleFinished, last: &Attempt) -> SampleRe
     let mut call = last.call.clone();
     if let Some(call) = &mut call {
         // The usage is that of all attempts.
-        call.usage_is_lower_bound = sample.attempts.iter().any(Attempt::has_lower_bound);
+        let calls = sample
+            .attempts
+            .iter()
+            .map(|attempt| attempt.call.as_deref());
+        call.usage_is_lower_bound = calls.into_iter().any(ModelCall::has_lower_bound);
     }
     SampleResult {
         index: sample.sample,
@@ -402,7 +418,10 @@ pub(super) fn untold(sample: &SampleFinished) -> [bool; 2] {
         .iter()
         .filter(|a| a.output.is_some() || a.stored.is_some());
     outputs.fold([false; 2], |[untold, unpriced], attempt| {
-        let (usage, in_part) = (attempt.usage(), attempt.has_lower_bound());
+        let (usage, in_part) = (
+            attempt.usage(),
+            ModelCall::has_lower_bound(attempt.call.as_deref()),
+        );
         [
             untold || usage.is_none() || in_part,
             unpriced || usage.is_none_or(|usage| usage.cost_usd.is_none()) || in_part,

@@ -8,7 +8,7 @@ use crate::grade::{Contradiction, contradiction};
 use crate::model::{
     CasePlanned, CombineRule, LostRecords, RunStarted, RunWarning, RunWarningKind, Verdict,
 };
-use eval_base::text::{plural, sanitize, truncate_bytes};
+use eval_base::text::{listed, plural, sanitize, truncate_bytes};
 
 /// Samples, and lines, that a sentence names.
 const NAMED: usize = 5;
@@ -97,28 +97,16 @@ impl RunDoubts {
         name: impl Fn(usize, usize) -> Option<(&'a str, &'a str)>,
     ) -> Vec<RunWarning> {
         let lost = self.lost.iter().map(|(path, lost)| {
-            let named: Vec<String> = lost
-                .first
-                .iter()
-                .take(NAMED)
-                .map(ToString::to_string)
-                .collect();
-            let more = lost.count.saturating_sub(named.len());
-            let more = if more > 0 {
-                format!(" and {more} more")
-            } else {
-                String::new()
-            };
             let rest = if lost.count == 1 {
                 "its case is unknown"
             } else {
                 "their cases are unknown"
             };
             let message = format!(
-                "{} in {} can't be read, and {rest} (number {}{more}): samples may be missing",
+                "{} in {} can't be read, and {rest} (number {}): samples may be missing",
                 plural(lost.count, "record"),
                 sanitize(&path.display().to_string()),
-                named.join(", ")
+                listed(&lost.first, NAMED, lost.count, ", ")
             );
             RunWarning {
                 kind: RunWarningKind::LostRecords,
@@ -138,11 +126,8 @@ impl RunDoubts {
             return None;
         }
         let shown = |text: &str| sanitize(truncate_bytes(text, ID)).into_owned();
-        let named: Vec<String> = self
-            .contradictions
-            .iter()
-            .take(NAMED)
-            .map(|((eval, _, sample), ContradictedSample { case, found })| {
+        let named = self.contradictions.iter().map(
+            |((eval, _, sample), ContradictedSample { case, found })| {
                 let (eval, case) = name(*eval as usize, *case as usize).unwrap_or_default();
                 format!(
                     "{} › {} (sample {}): {}",
@@ -151,18 +136,12 @@ impl RunDoubts {
                     sample + 1,
                     found.words()
                 )
-            })
-            .collect();
-        let more = count - named.len();
-        let more = if more > 0 {
-            format!("; and {more} more")
-        } else {
-            String::new()
-        };
+            },
+        );
         let message = format!(
-            "{} recorded as passed, but the record contradicts itself: {}{more}",
+            "{} recorded as passed, but the record contradicts itself: {}",
             plural(count, "sample") + if count == 1 { " is" } else { " are" },
-            named.join("; ")
+            listed(named, NAMED, count, "; ")
         );
         Some(RunWarning {
             kind: RunWarningKind::Contradiction,

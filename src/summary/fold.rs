@@ -19,8 +19,8 @@ use super::repeated::RepeatedOutputs;
 use super::sessions::FoldedSessions;
 use crate::model::limits;
 use crate::model::{
-    CalibrationFile, CasesPlanned, EvalPlanned, Event, InputShown, Outcome, ReuseCounts, RunStarted, RunWarning,
-    SampleFinished, SampleResult, SampleSkipped,
+    CalibrationFile, CasesPlanned, EvalPlanned, Event, InputShown, Outcome, ReuseCounts,
+    RunStarted, RunWarning, SampleFinished, SampleResult, SampleSkipped, private_case_id,
 };
 
 /// What is known of a run so far.
@@ -393,6 +393,15 @@ impl SummaryFold {
         }
     }
 
+    /// The case in an error: no id of a private dataset.
+    fn shown_case(&self, at: usize, case: &str) -> String {
+        let info = &self.evals[at].info;
+        match info.is_private() {
+            true => format!("#{}", private_case_id(&info.id, case)),
+            false => case.to_owned(),
+        }
+    }
+
     /// Eval, case and slot of a sample.
     fn place(
         &self,
@@ -402,7 +411,7 @@ impl SummaryFold {
     ) -> Result<(usize, usize, usize), SummaryError> {
         let at = self.find_eval(eval).ok_or_else(|| unknown_eval(eval))?;
         let known = &self.evals[at];
-        let owned = || (eval.to_owned(), case.to_owned());
+        let owned = || (eval.to_owned(), self.shown_case(at, case));
         let Some(number) = known.find_from(self.last.1, case) else {
             let (eval, case) = owned();
             return Err(SummaryError::UnknownCase { eval, case });
@@ -435,7 +444,7 @@ impl SummaryFold {
         let (Some(first), Some(last)) = (sample.attempts.first(), sample.attempts.last()) else {
             return Err(SummaryError::NoAttempt {
                 eval: sample.eval.clone(),
-                case: sample.case.clone(),
+                case: self.shown_case(at, &sample.case),
                 sample: sample.sample,
             });
         };

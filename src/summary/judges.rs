@@ -8,8 +8,8 @@ use super::metrics::{CountedEval, blank, undefined_because};
 use super::outcomes::OutcomeReading;
 use crate::calibration::{CalibratedJudge, JudgedCounts};
 use crate::model::{
-    Bound, Cause, Combine, CombineRule, Estimate, Fingerprint, Grade, Judge, JudgeHealth, JudgeVote, JudgeVotes, JudgeWorth, Metric,
-    Outcome, ReplyFault, RunStarted,
+    Bound, Cause, Combine, CombineRule, Estimate, Fingerprint, Grade, Judge, JudgeHealth,
+    JudgeVote, JudgeVotes, JudgeWorth, Metric, Outcome, ReplyFault, RunStarted,
 };
 
 /// Usable votes from which on a judge that never gave but one score is conspicuous.

@@ -27,7 +27,7 @@ pub(super) fn add(
     started: &RunStarted,
     readings: [(OutcomeReading, &mut RunTally); 3],
 ) {
-    let asked = asked(started);
+    let asked = parts_of_gate_and_run(started);
     if asked.is_empty() {
         return;
     }
@@ -89,7 +89,7 @@ pub(super) fn lacks(
 }
 
 /// The parts that the gate or the run names, each with the metrics that it is asked for.
-fn asked(started: &RunStarted) -> BTreeMap<PartSelector, Vec<Metric>> {
+fn parts_of_gate_and_run(started: &RunStarted) -> BTreeMap<PartSelector, Vec<Metric>> {
     let mut asked: BTreeMap<PartSelector, Vec<Metric>> = BTreeMap::new();
     let config = &started.config;
     let of_gate = config.gate.thresholds.iter().map(|t| &t.metric);

@@ -52,12 +52,11 @@ impl PeopleFold {
             let Some(review) = grade.review.as_deref() else {
                 continue;
             };
-            let name = grade.grader.clone().unwrap_or_else(|| grade.method.clone());
             let place = (
                 sample.eval.clone(),
                 sample.case.clone(),
                 sample.sample,
-                name,
+                review.grader.clone(),
             );
             let decides = !review.policy.is_ranking();
             let of = PeopleGrade {

@@ -137,6 +137,7 @@ fn a_call() -> impl Strategy<Value = ModelCall> {
         (prop::option::of(0u16..1000), prop::option::of(0u16..1000)),
         (prop::option::of(usage()), prop::option::of(usage()), 1u8..9),
         prop::bool::weighted(0.2),
+        prop::option::weighted(0.2, (0u64..5, 0u64..5)),
     )
         .prop_map(
             |(
@@ -144,6 +145,7 @@ fn a_call() -> impl Strategy<Value = ModelCall> {
                 (throttled, paused),
                 (wasted, estimated, day),
                 usage_is_lower_bound,
+                agent,
             )| {
                 let sent = source == AnswerSource::Network;
                 ModelCall {
@@ -157,6 +159,13 @@ fn a_call() -> impl Strategy<Value = ModelCall> {
                     estimated: estimated.filter(|_| sent),
                     answered_at: (!sent).then(|| format!("2026-11-0{day}T00:00:00Z")),
                     usage_is_lower_bound,
+                    agent: agent.map(|(answers, without_usage)| {
+                        Box::new(AgentCalls {
+                            answers,
+                            without_usage: without_usage.min(answers),
+                            ..AgentCalls::default()
+                        })
+                    }),
                 }
             },
         )

@@ -254,8 +254,7 @@ fn pending(known: &RunFindings<'_>) -> Option<Advice> {
     let waiting = known.totals.samples.pending;
     let places = FailurePlaces::of_cases(known, |case| case.outcome == Outcome::Pending);
     let verb = if waiting == 1 { "waits" } else { "wait" };
-    let then = "review them with `eval-harness show`; for a verdict, replace the human grader with a code grader or \
-                a judge";
+    let then = "review them with `eval-harness review`, then `eval-harness regrade --people`";
     let then = match known.gate.decision {
         Decision::Pending => format!("{then}; the gate is pending until then"),
         _ => then.to_owned(),

@@ -384,10 +384,13 @@ fn check_measured(run: &RandomRun, summary: &Summary) -> Result<(), TestCaseErro
     let at_worst = |metric: &str| summary.estimates[metric].worst.is_some();
     prop_assert_eq!(
         at_worst("tokens"),
-        is_whole(&|a| used(a).is_some() && !a.has_lower_bound()) && !ungraded
+        is_whole(&|a| used(a).is_some() && !ModelCall::has_lower_bound(a.call.as_deref()))
+            && !ungraded
     );
-    let priced =
-        |a: &Attempt| used(a).is_some_and(|usage| usage.cost_usd.is_some()) && !a.has_lower_bound();
+    let priced = |a: &Attempt| {
+        used(a).is_some_and(|usage| usage.cost_usd.is_some())
+            && !ModelCall::has_lower_bound(a.call.as_deref())
+    };
     prop_assert_eq!(at_worst("cost_usd"), is_whole(&priced) && !ungraded);
     let timed = |attempts: &&[Attempt]| {
         let last = attempts.last();

@@ -315,7 +315,7 @@ pub(super) fn without_position(error: &serde_json::Error) -> String {
     }
 }
 
-pub(super) fn shown(id: &str) -> String {
+pub(super) fn shown_id(id: &str) -> String {
     format!("`{}`", sanitize(id))
 }
 
@@ -330,8 +330,8 @@ fn case_of(case: Option<Value>, task: Option<Value>) -> Result<String, String> {
     match (case, task) {
         (Some(case), Some(task)) if case != task => Err(format!(
             "`case` is {}, but `task_id` is {}",
-            shown(&case),
-            shown(&task)
+            shown_id(&case),
+            shown_id(&task)
         )),
         (Some(id), _) | (None, Some(id)) => Ok(id),
         (None, None) => Err("has no case: `case` (or `task_id`) is missing".to_owned()),

@@ -29,11 +29,11 @@ use sha2::{Digest, Sha256};
 use crate::model::{Fingerprint, LostRecords, Output, OutputValue, TrajectoryRecord, limits};
 use eval_base::blocks::{BlockError, FileBlocks, FileExpectation};
 use eval_base::files::{open_file, open_stream};
-use eval_base::text::sanitize;
+use eval_base::text::{listed, sanitize};
 use eval_base::unique_keys::JsonShape;
 
 use super::TargetError;
-use super::line::{LineFault, RecordedTrajectory, parse_record, shown};
+use super::line::{LineFault, RecordedTrajectory, parse_record, shown_id};
 pub(super) use asked::RecordedCases;
 use index::IndexEntry;
 use scan::{LONGEST, RecordingScan, ScanEnding, ScannedRecords, TOO_LONG, too_long};
@@ -424,7 +424,7 @@ impl Recording {
             RecordedTrajectory::Content(content) => return Ok(*content),
             RecordedTrajectory::File(name) => name,
         };
-        let fault = |why: String| format!("the trajectory {} {why}", shown(&name));
+        let fault = |why: String| format!("the trajectory {} {why}", shown_id(&name));
         let path = self.trees.find(&name).map_err(fault)?;
         let unread = |error: std::io::Error| fault(format!("cannot be read: {error}"));
         let file = open_file(&path).map_err(unread)?;
@@ -441,16 +441,9 @@ impl Recording {
     /// `its line 3`, `its lines 3, 7 and 2 more`; `None` when every record says its case.
     fn lost_words(&self) -> Option<String> {
         let LostRecords { first, count } = &self.records.lost;
-        let named: Vec<String> = first.iter().take(3).map(ToString::to_string).collect();
         let noun = self.records.form.noun();
         let plural = if *count == 1 { "" } else { "s" };
-        let more = count.saturating_sub(named.len());
-        let more = if more > 0 {
-            format!(" and {more} more")
-        } else {
-            String::new()
-        };
-        (*count > 0).then(|| format!("its {noun}{plural} {}{more}", named.join(", ")))
+        (*count > 0).then(|| format!("its {noun}{plural} {}", listed(first, 3, *count, ", ")))
     }
 }
 

@@ -7,14 +7,14 @@ use axum::http::StatusCode;
 use axum::response::Response;
 
 use crate::report::html::PageLink;
-use crate::report::html::page::{PageShell, THEMES};
+use crate::report::html::page::{PageShell, THEME_SCRIPT, THEMES};
 use crate::report::limits::view as limits;
 use crate::report::page::html::{self, HtmlOptions, escape};
 use crate::report::page::{Page, PageBlock};
 use crate::server::html_page;
 
 const STYLES: &[&str] = &[include_str!("assets/view.css")];
-const SCRIPTS: &[&str] = &[include_str!("assets/view.js")];
+const SCRIPTS: &[&str] = &[THEME_SCRIPT, include_str!("assets/view.js")];
 
 static SHELL: LazyLock<PageShell> = LazyLock::new(|| PageShell::served(STYLES, SCRIPTS));
 

@@ -54,7 +54,7 @@ fn unpack_tar(source: impl Read, to: &Path, most: u64) -> Result<(), String> {
         }
         let plain = |part| matches!(part, Component::Normal(_) | Component::CurDir);
         if !name.components().all(plain) {
-            return Err(format!("`{shown}` leads out of the archive"));
+            return Err(format!("`{shown}` points outside of the archive"));
         }
         let known = [
             EntryType::Regular,
@@ -74,7 +74,7 @@ fn unpack_tar(source: impl Read, to: &Path, most: u64) -> Result<(), String> {
         // It refuses to write through links that lead out.
         match entry.unpack_in(to) {
             Ok(true) => {}
-            Ok(false) => return Err(format!("`{shown}` leads out of the archive")),
+            Ok(false) => return Err(format!("`{shown}` points outside of the archive")),
             Err(error) => return Err(format!("`{shown}`: {}", innermost(&error))),
         }
     }
@@ -184,7 +184,7 @@ impl<R: Read> Read for CheckedBlocks<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.source.read(buffer)?;
         if count == 0 && !buffer.is_empty() && !self.ended {
-            return Err(invalid("it is cut off: it has no end mark"));
+            return Err(invalid("it is truncated: its end marker is missing"));
         }
         self.check(buffer.get(..count).unwrap_or_default())?;
         Ok(count)

@@ -229,7 +229,7 @@ impl FinishedWorkspace {
             Ok::<_, WorkspaceFault>(kept)
         });
         Arc::clone(kept.await?).downcast().map_err(|_| {
-            let reason = "a test command was read in two ways";
+            let reason = "internal error: the result of a test command has an unexpected type";
             WorkspaceFault::new(Cause::Harness, reason)
         })
     }
@@ -296,15 +296,17 @@ impl FinishedWorkspace {
         .await
     }
 
-    /// Records all that is different in the file `to`, if the diff does not have it: whether it was
-    /// recorded. Where there is too much of it, or a secret in it, nothing is.
+    /// Whether the diff of `output` has all that is different.
+    pub fn is_recorded(&self) -> bool {
+        self.is_recorded
+    }
+
+    /// Records all that is different in the file `to`: whether it was recorded. Where there is too much
+    /// of it, or a secret in it, nothing is.
     ///
     /// # Errors
     /// When it can't be written.
     pub async fn record(&self, to: PathBuf, redactor: Redactor) -> Result<bool, WorkspaceFault> {
-        if self.is_recorded {
-            return Ok(false);
-        }
         let (template, files) = (Arc::clone(&self.template), self.files.clone());
         let open = Arc::clone(&self.open);
         blocking(move || {
@@ -387,7 +389,7 @@ impl OpenWorkspaces {
         let rewritten = blocking(move || {
             let changed = guarded.changed();
             changed.map_err(|error| {
-                let reason = format!("whether files of tests changed can't be found out: {error}");
+                let reason = format!("cannot check whether test files changed: {error}");
                 WorkspaceFault::new(Cause::Harness, reason)
             })
         });
@@ -419,7 +421,7 @@ impl OpenWorkspaces {
         test: &WorkspaceTestJob,
     ) -> Result<TestPlace, WorkspaceFault> {
         let cannot = |why: String| {
-            let reason = format!("the workspace of the tests can't be made: {why}");
+            let reason = format!("the workspace of the tests can't be created: {why}");
             WorkspaceFault::new(Cause::Harness, reason)
         };
         let io = |error: io::Error| cannot(error.to_string());
@@ -506,15 +508,9 @@ impl OpenWorkspaces {
             }
             beside = Some(folder);
         }
-        let globs = super::globs(&test.watched)?;
         let steering = super::globs(&test.steering)?;
-        let [shown, hidden] = &template.files;
-        let mut watched: Vec<WorkspacePath> = shown
-            .iter()
-            .filter(|path| globs.fit(path) || steering.fit(path) || template.kept_globs.fit(path))
-            .chain(hidden)
-            .cloned()
-            .collect();
+        let watched = template.watched([&test.watched, &test.steering])?;
+        let mut watched = watched.to_vec();
         watched.extend(test.files.iter().filter_map(|(name, _)| name.parse().ok()));
         let guarded = match &root {
             WorkspaceRoot::Overlay(mount) => {

@@ -40,6 +40,7 @@ use template::{LayerKey, StagedFiles, WorkspaceTemplate, fault, foreseen, globs,
 pub use agent::{AgentFolders, AgentPort};
 pub use finished::{BESIDE, FinishedWorkspace, WorkspaceTestJob, WorkspaceTestRun};
 pub(crate) use guarded::CODE_ENDINGS;
+pub use record::CHANGES_FILE;
 pub use recorded::RecordedWork;
 pub(crate) use sample::CarriedFiles;
 pub use sample::{PrivateFile, SampleWorkspace, WorkspaceProgram, WrittenFiles};
@@ -241,7 +242,7 @@ impl RunWorkspaces {
         work: RecordedWork,
     ) -> Result<FinishedWorkspace, WorkspaceFault> {
         let (open, template) = self.template(workspace).await?;
-        let kind = work.folder_kind();
+        let kind = work.folder_kind(&open.mode);
         let sample = SampleWorkspace::new(open, template, Arc::clone(workspace), kind).await?;
         sample.lay(work).await?.finish(None).await
     }
@@ -399,8 +400,7 @@ impl OpenWorkspaces {
                 let (open, definition) = (Arc::clone(self), Arc::clone(workspace));
                 let made = blocking(move || {
                     let layer = open.store.layer(&staged.layer.name);
-                    open.keep_layer(&definition, staged.place.path(), &layer)?;
-                    read_template(&layer, &definition, &open.mode)
+                    open.keep_layer(&definition, staged.place.path(), &layer)
                 });
                 (made.await?, used)
             }
@@ -447,12 +447,11 @@ impl OpenWorkspaces {
     fn stored(&self, key: &LayerKey, workspace: &CaseWorkspace) -> Option<WorkspaceTemplate> {
         let layer = self.store.layer(&key.name);
         let template = read_template(&layer, workspace, &self.mode).ok()?;
-        let of = |folder: &Path| Some(list(folder).ok()?.digest());
         let [shown, hidden] = key.digests;
         // In place, a setup changes the files.
         let is_before = !self.mode.is_copy() || workspace.setup.is_empty();
-        let is_right = (!is_before || of(&layer.join("tree"))? == shown)
-            && of(&template.hidden)? == hidden
+        let is_right = (!is_before || template.files_digest == shown)
+            && template.hidden_digest == eval_base::text::hex(&hidden)
             && fs::read_to_string(layer.join(DIGEST)).ok()? == template.digest;
         is_right.then_some(template)
     }
@@ -465,7 +464,7 @@ impl OpenWorkspaces {
     ) -> Result<(), WorkspaceFault> {
         let root = self.store.root.display();
         let cannot =
-            |error: io::Error| fault(format!("cannot make a workspace in {root}: {error}"));
+            |error: io::Error| fault(format!("cannot create a workspace in {root}: {error}"));
         let changed = staged.place.path().join("setup");
         self.store.folder(changed.clone()).map_err(cannot)?;
         for (at, argv) in workspace.setup.iter().enumerate() {
@@ -516,15 +515,16 @@ impl OpenWorkspaces {
         Err(fault(format!("{what} {}{said}", ran.result.ending)).lasting())
     }
 
-    /// Moves a complete layer to its place, where another process may have put the same one.
+    /// Moves a complete layer to its place, where another process may have put the same one; the
+    /// template.
     fn keep_layer(
         &self,
         workspace: &CaseWorkspace,
         from: &Path,
         to: &Path,
-    ) -> Result<(), WorkspaceFault> {
+    ) -> Result<WorkspaceTemplate, WorkspaceFault> {
         let root = self.store.root.display();
-        let cannot = |error: io::Error| fault(format!("cannot keep a layer in {root}: {error}"));
+        let cannot = |error: io::Error| fault(format!("cannot store a layer in {root}: {error}"));
         let complete = self.store.place().map_err(cannot)?;
         for name in ["tree", "hidden", "setup"] {
             let (from, to) = (from.join(name), complete.path().join(name));
@@ -533,10 +533,13 @@ impl OpenWorkspaces {
             }
         }
         let made = read_template(complete.path(), workspace, &self.mode)?;
-        fs::write(complete.path().join(DIGEST), made.digest).map_err(cannot)?;
+        fs::write(complete.path().join(DIGEST), &made.digest).map_err(cannot)?;
         match fs::rename(complete.path(), to) {
-            Err(_) if to.exists() => Ok(()),
-            result => result.map_err(cannot),
+            Err(_) if to.exists() => read_template(to, workspace, &self.mode),
+            // What was read is open, so that it need not be read again.
+            result => result
+                .map_err(cannot)
+                .map(|()| made.moved(complete.path(), to)),
         }
     }
 }
@@ -566,22 +569,25 @@ fn read_template(
     };
     let listing = list_source(&tree, &rules);
     let listing =
-        listing.map_err(|error| fault(format!("the workspace can't be made: {error}")))?;
+        listing.map_err(|error| fault(format!("the workspace can't be created: {error}")))?;
+    let files_digest = listing.digest();
     let mut view = TemplateView::new(&tree, listing)
         .map_err(|error| fault(format!("cannot read a layer: {error}")))?;
     let mut layers = vec![tree];
     if !mode.is_copy() && !workspace.setup.is_empty() {
         let setup = layer.join("setup");
-        view = view
-            .with_layer(&setup, ATTRIBUTES)
-            .map_err(|error| fault(format!("what the setup left can't be read: {error}")))?;
+        view = view.with_layer(&setup, ATTRIBUTES).map_err(|error| {
+            fault(format!(
+                "the files that `setup` wrote can't be read: {error}"
+            ))
+        })?;
         layers.insert(0, setup);
     }
     let hidden = globs(&workspace.hidden)?;
     let listing = view.listing();
     if let Some((path, _)) = listing.entries().find(|(path, _)| hidden.fit(path)) {
         return Err(fault(format!(
-            "the setup made `{path}`, which `hidden` hides: the target would see it"
+            "`setup` wrote `{path}`, which matches `hidden`: the target would see it"
         ))
         .lasting());
     }
@@ -593,9 +599,11 @@ fn read_template(
         files: [files_of(&listing), files_of(&hidden_listing)],
         hidden_digest: eval_base::text::hex(&hidden_listing.digest()),
         hidden,
+        files_digest,
         digest: eval_base::text::hex(&listing.digest()),
         view,
         kept_globs: globs(&kept)?,
+        watched: Mutex::default(),
         _used: None,
     })
 }
@@ -623,15 +631,16 @@ async fn open_sandbox(
 
 fn refusal(error: SandboxError) -> SandboxRefusal {
     SandboxRefusal {
-        reason: format!("workspaces can't be made: {error}"),
+        reason: format!("workspaces can't be created: {error}"),
         remedy: "run `eval-harness doctor`".to_owned(),
         error,
     }
 }
 
 fn no_store(error: &io::Error) -> SandboxRefusal {
-    let error =
-        SandboxError::BadRequest(format!("the folder of workspaces can't be made: {error}"));
+    let error = SandboxError::BadRequest(format!(
+        "the folder of workspaces can't be created: {error}"
+    ));
     SandboxRefusal {
         reason: error.to_string(),
         remedy: "set EVAL_HARNESS_CACHE_DIR to a folder that can be written to".to_owned(),
@@ -666,7 +675,7 @@ async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, WorkspaceFault> + Send + 'static,
 ) -> Result<T, WorkspaceFault> {
     spawn_blocking(work).await.unwrap_or_else(|error| {
-        let reason = format!("work on a workspace broke off: {error}");
+        let reason = format!("a task of a workspace was aborted: {error}");
         Err(WorkspaceFault::new(Cause::Harness, reason))
     })
 }

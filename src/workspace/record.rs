@@ -17,6 +17,9 @@ use eval_base::redact::Redactor;
 use eval_base::whole_file::write_whole;
 use eval_workspace::{LeftEntry, TreeError, WorkspaceEdits, WorkspacePath};
 
+/// How the name of such a file ends.
+pub const CHANGES_FILE: &str = ".changes.jsonl.gz";
+
 /// Bytes of the lines of a record: contents in base64, and paths.
 const MOST_TEXT: u64 = 2 * WORKSPACE_RECORD + (256 << 20);
 
@@ -79,16 +82,18 @@ fn holds_secret(redactor: &Redactor, path: &WorkspacePath, left: &LeftEntry) -> 
     !redactor.is_empty() && (holds(path.as_bytes()) || holds(content))
 }
 
-/// Puts what is in a record on a copy of the template.
-pub(super) fn put(from: &Path, top: &Path, owner: Option<(u32, u32)>) -> Result<(), String> {
+/// Reads a record: `put` makes a path what it holds of it.
+pub(super) fn read(
+    from: &Path,
+    put: impl Fn(&WorkspacePath, &LeftEntry) -> Result<(), TreeError>,
+) -> Result<(), String> {
     let file = open_file(from).map_err(|error| error.to_string())?;
     let lines = BufReader::new(GzDecoder::new(BufReader::new(file)).take(MOST_TEXT));
     for line in lines.split(b'\n') {
         let line = line.map_err(|error| error.to_string())?;
         let RecordLine { path, left } =
             serde_json::from_slice(&line).map_err(|error| error.to_string())?;
-        left.put(top, &path, owner)
-            .map_err(|error| error.to_string())?;
+        put(&path, &left).map_err(|error| error.to_string())?;
     }
     Ok(())
 }

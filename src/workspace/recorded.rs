@@ -3,11 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use super::finished::most_bytes;
-use super::sample::{FolderKind, SampleFiles, SampleWorkspace, give};
+use super::sample::{FolderKind, SampleFiles, SampleWorkspace, too_many_files};
 use super::template::{HISTORIES, fault, globs, list};
-use super::{WorkspaceFault, archive, blocking, record};
+use super::{WorkspaceFault, WorkspaceMode, archive, blocking, record};
 use crate::model::{Cause, RecordedTree};
-use eval_workspace::{CopyRules, PathGlobs, TemplateView, TreeEntry, apply_patch, copy_tree};
+use eval_workspace::{
+    AfterView, CopyRules, LeftEntry, PathGlobs, TemplateView, TreeEntry, TreeError, WorkspaceEdits,
+    WorkspacePath, copy_tree, patch_template, remove_tree,
+};
 
 /// What is recorded of the work of a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,12 +28,21 @@ pub enum RecordedWork {
 }
 
 impl RecordedWork {
-    pub(super) fn folder_kind(&self) -> FolderKind {
-        match self {
-            RecordedWork::Patch(_) | RecordedWork::Files(_) | RecordedWork::Record(_) => {
-                FolderKind::Programs
+    /// Of what a recording names.
+    pub fn of_tree(tree: RecordedTree) -> RecordedWork {
+        match tree.name.ends_with(record::CHANGES_FILE) {
+            true => RecordedWork::Record(tree.path),
+            false => RecordedWork::Tree(tree),
+        }
+    }
+
+    pub(super) fn folder_kind(&self, mode: &WorkspaceMode) -> FolderKind {
+        match (mode, self) {
+            (WorkspaceMode::Overlay { .. }, _) => FolderKind::Layer,
+            (WorkspaceMode::Copy { .. }, RecordedWork::Tree(_) | RecordedWork::Kept(_)) => {
+                FolderKind::Empty
             }
-            RecordedWork::Tree(_) | RecordedWork::Kept(_) => FolderKind::Empty,
+            (WorkspaceMode::Copy { .. }, _) => FolderKind::Programs,
         }
     }
 }
@@ -39,17 +51,13 @@ impl SampleWorkspace {
     /// Makes the workspace what was recorded.
     pub(super) async fn lay(self, work: RecordedWork) -> Result<SampleWorkspace, WorkspaceFault> {
         blocking(move || {
-            let SampleFiles::Folder { path, .. } = &self.files else {
-                return Err(fault("what was recorded needs a folder"));
-            };
-            let path = path.clone();
             match work {
-                RecordedWork::Patch(patch) => self.lay_patch(&path, &patch)?,
-                RecordedWork::Tree(from) => self.lay_tree(&path, &from, false)?,
-                RecordedWork::Kept(from) => self.lay_tree(&path, &from, true)?,
-                RecordedWork::Files(from) => self.lay_files(&path, &from)?,
+                RecordedWork::Patch(patch) => self.lay_patch(&patch)?,
+                RecordedWork::Tree(from) => self.lay_whole(&from, false)?,
+                RecordedWork::Kept(from) => self.lay_whole(&from, true)?,
+                RecordedWork::Files(from) => self.lay_files(&from)?,
                 RecordedWork::Record(from) => {
-                    record::put(&from, &path, self.open.store.owner).map_err(|why| {
+                    record::read(&from, |path, left| self.put(path, left)).map_err(|why| {
                         let reason = format!("the recorded changes can't be used: {why}");
                         WorkspaceFault::new(Cause::PatchRejected, reason)
                     })?;
@@ -60,16 +68,53 @@ impl SampleWorkspace {
         .await
     }
 
-    fn lay_patch(&self, path: &Path, patch: &str) -> Result<(), WorkspaceFault> {
+    fn put(&self, path: &WorkspacePath, left: &LeftEntry) -> Result<(), TreeError> {
+        let owner = self.open.store.owner;
+        match &self.files {
+            SampleFiles::Upper(upper) => left.put_in_layer(&self.template.view, upper, path, owner),
+            SampleFiles::Folder { path: top, .. } => left.put(top, path, owner),
+        }
+    }
+
+    fn lay_patch(&self, patch: &str) -> Result<(), WorkspaceFault> {
         if patch.trim().is_empty() {
             return Ok(());
         }
-        apply_patch(path, patch).map_err(|error| {
-            let reason = format!("the patch does not apply: {error}");
+        let rejected = |why: String| {
+            let reason = format!("the patch does not apply: {why}");
             WorkspaceFault::new(Cause::PatchRejected, reason)
-        })?;
-        give(path, self.open.store.owner)
-            .map_err(|error| fault(format!("cannot write a workspace: {error}")))
+        };
+        let changes = patch_template(&self.template.view, patch);
+        for (path, left) in changes.map_err(|error| rejected(error.to_string()))? {
+            self.put(&path, &left)
+                .map_err(|error| rejected(error.to_string()))?;
+        }
+        Ok(())
+    }
+
+    /// Lays a whole workspace. Of a layer a copy is made, and what is different in it is moved there.
+    fn lay_whole(&self, from: &RecordedTree, whole: bool) -> Result<(), WorkspaceFault> {
+        let upper = match &self.files {
+            SampleFiles::Folder { path, .. } => return self.lay_tree(path, from, whole),
+            SampleFiles::Upper(upper) => upper,
+        };
+        let cannot = |why: String| fault(format!("cannot write a workspace: {why}"));
+        let copy = self.open.store.folder(self.place.path().join("recorded"));
+        let copy = copy.map_err(|error| cannot(error.to_string()))?;
+        self.lay_tree(&copy, from, whole)?;
+        let view = AfterView::Tree {
+            root: &copy,
+            copied_at: None,
+        };
+        let edits = WorkspaceEdits::read(&self.template.view, &view);
+        let edits = edits.map_err(|error| cannot(error.to_string()))?;
+        if edits.unread().is_some() {
+            return Err(too_many_files());
+        }
+        let moved = edits.move_to_layer(upper, self.open.store.owner);
+        moved
+            .and_then(|()| remove_tree(&copy))
+            .map_err(|error| cannot(error.to_string()))
     }
 
     /// `whole`: with its `.git`; otherwise that of the template stays.
@@ -97,7 +142,8 @@ impl SampleWorkspace {
             .map_err(|error| fault(format!("cannot write a workspace: {error}")))
     }
 
-    fn lay_files(&self, path: &Path, from: &RecordedTree) -> Result<(), WorkspaceFault> {
+    fn lay_files(&self, from: &RecordedTree) -> Result<(), WorkspaceFault> {
+        let (SampleFiles::Upper(path) | SampleFiles::Folder { path, .. }) = &self.files;
         let copy = self.place.path().join("recorded");
         let source = self.source(from)?;
         self.copy(from, &source, &copy, globs(&[HISTORIES.to_owned()])?)?;

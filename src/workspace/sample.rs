@@ -133,7 +133,7 @@ impl SampleWorkspace {
         blocking(move || {
             let root = open.store.root.display();
             let cannot =
-                |error: io::Error| fault(format!("cannot make a workspace in {root}: {error}"));
+                |error: io::Error| fault(format!("cannot create a workspace in {root}: {error}"));
             let place = open.store.place().map_err(cannot)?;
             let files = match kind {
                 FolderKind::Layer => {
@@ -365,7 +365,7 @@ impl SampleWorkspace {
             return Ok((Vec::new(), files));
         }
         give(&store, self.open.store.owner)
-            .map_err(|error| format!("cannot give files to the program: {error}"))?;
+            .map_err(|error| format!("cannot pass files to the program: {error}"))?;
         let at = self.shown_at(&store, Path::new(CARRIED));
         Ok((vec![ReadOnlyBind { from: store, at }], files))
     }
@@ -427,7 +427,7 @@ impl SampleWorkspace {
         let to = self.place.path().join("written");
         blocking(move || {
             let unread = |error: &dyn std::fmt::Display| {
-                let reason = format!("what the command wrote can't be read: {error}");
+                let reason = format!("the files that the command wrote can't be read: {error}");
                 WorkspaceFault::new(Cause::Harness, reason)
             };
             let globs = globs.iter().map(|glob| path_glob(glob));
@@ -484,26 +484,19 @@ impl SampleWorkspace {
     pub async fn finish(self, exit_code: Option<i32>) -> Result<FinishedWorkspace, WorkspaceFault> {
         blocking(move || {
             let unread = |error| {
-                let reason =
-                    format!("what the target left in its workspace can't be read: {error}");
+                let reason = format!("the workspace that the target left can't be read: {error}");
                 WorkspaceFault::new(Cause::Harness, reason)
-            };
-            let too_much = |what: String| {
-                let reason = format!("the target left {what} in its workspace");
-                WorkspaceFault::new(Cause::OutputLimit, reason)
             };
             let (changes, diff, protected, left, is_in_diff) = {
                 let edits = WorkspaceEdits::read(&self.template.view, &self.files.view());
                 let edits = edits.map_err(unread)?;
                 if edits.unread().is_some() {
-                    return Err(too_much(
-                        "more files, or deeper folders, than can be read".into(),
-                    ));
+                    return Err(too_many_files());
                 }
                 // Also those that take no room, since they would where they are copied.
                 let most = self.definition.limits.disk_mb;
                 if edits.bytes() >> 20 > most {
-                    return Err(too_much(format!(
+                    return Err(too_much(&format!(
                         "files of more than {most} MB (`disk_mb`)"
                     )));
                 }
@@ -558,6 +551,15 @@ impl SampleWorkspace {
         })
         .await
     }
+}
+
+fn too_much(what: &str) -> WorkspaceFault {
+    let reason = format!("the target left {what} in its workspace");
+    WorkspaceFault::new(Cause::OutputLimit, reason)
+}
+
+pub(super) fn too_many_files() -> WorkspaceFault {
+    too_much("more files, or deeper folders, than can be read")
 }
 
 /// The diff, if it is short enough to be recorded; else whole sections of its beginning.

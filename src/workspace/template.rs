@@ -1,9 +1,12 @@
 //! What a workspace begins with: the source, files on top, and what its setup changed, made once and
 //! shared by all samples.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use sha2::{Digest, Sha256};
 
@@ -12,8 +15,8 @@ use super::{WorkspaceFault, WorkspaceMode};
 use crate::model::{CaseWorkspace, Cause, WorkspaceFile, WorkspaceSource};
 use eval_base::text::hex;
 use eval_workspace::{
-    CopyRules, Listing, PathGlobs, TemplateView, TreeEntry, WorkspacePath, copy_tree, list_source,
-    list_tree, move_files, remove_below, write_file,
+    CopyRules, Listing, PathGlobs, TemplateView, TreeEntry, TreeError, WorkspacePath, copy_tree,
+    list_source, list_tree, move_files, remove_below, write_file,
 };
 
 /// Repositories in a source: their histories hold what was hidden, and the files of tomorrow.
@@ -36,13 +39,56 @@ pub(super) struct WorkspaceTemplate {
     pub digest: String,
     /// The same over `hidden`.
     pub hidden_digest: String,
+    /// The same over the files before the setup ran, in an overlay.
+    pub files_digest: [u8; 32],
     /// Hidden and protected paths: tests run with what the template has of them.
     pub kept_globs: PathGlobs,
+    /// What [`WorkspaceTemplate::watched`] found.
+    pub watched: Mutex<WatchedFiles>,
     /// Keeps other processes from removing the layers.
     pub _used: Option<File>,
 }
 
+/// Files that stay as they are while tests run, by the globs of tests and of steering files.
+type WatchedFiles = HashMap<[Vec<String>; 2], Arc<Vec<WorkspacePath>>>;
+
 impl WorkspaceTemplate {
+    /// Files that stay as they are while tests run: those that the globs fit, and protected and hidden
+    /// ones. Of many files this takes longer than small tests, so it is found once.
+    pub fn watched(
+        &self,
+        globs_of: [&[String]; 2],
+    ) -> Result<Arc<Vec<WorkspacePath>>, WorkspaceFault> {
+        let mut known = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = globs_of.map(<[String]>::to_vec);
+        if let Some(found) = known.get(&key) {
+            return Ok(Arc::clone(found));
+        }
+        let [tests, steering] = [globs(&key[0])?, globs(&key[1])?];
+        let fits = |path: &&WorkspacePath| {
+            tests.fit(path) || steering.fit(path) || self.kept_globs.fit(path)
+        };
+        let [shown, hidden] = &self.files;
+        let found = shown.iter().filter(fits).chain(hidden).cloned();
+        let found = Arc::new(found.collect::<Vec<_>>());
+        known.insert(key, Arc::clone(&found));
+        Ok(found)
+    }
+
+    /// The same after its layer moved.
+    pub fn moved(self, from: &Path, to: &Path) -> WorkspaceTemplate {
+        let moved = |path: PathBuf| {
+            path.strip_prefix(from)
+                .map(|name| to.join(name))
+                .unwrap_or(path)
+        };
+        WorkspaceTemplate {
+            layers: self.layers.into_iter().map(moved).collect(),
+            hidden: moved(self.hidden),
+            ..self
+        }
+    }
+
     /// SHA-256 (hex) of the hidden files, if there are any.
     pub fn hidden_files_digest(&self) -> Option<String> {
         let [_, hidden] = &self.files;
@@ -134,32 +180,35 @@ pub(super) fn stage(
     surroundings: &str,
 ) -> Result<StagedFiles, WorkspaceFault> {
     let root = store.root.display();
-    let made = |error: io::Error| fault(format!("cannot make a workspace in {root}: {error}"));
+    let made = |error: io::Error| fault(format!("cannot create a workspace in {root}: {error}"));
     let place = store.place().map_err(made)?;
     let tree = store.folder(place.path().join("tree")).map_err(made)?;
     let hidden = store.folder(place.path().join("hidden")).map_err(made)?;
-    if let Some(source) = &workspace.source {
-        copy_source(source, workspace, &tree, &place, store)?;
-    }
+    let mut listing = match &workspace.source {
+        Some(source) => copy_source(source, workspace, &tree, &place, store)?,
+        None => Listing::default(),
+    };
+    let mut is_known = true;
     for (name, file) in &workspace.files {
         let path = WorkspacePath::new(name.as_bytes()).map_err(|e| fault(e.to_string()))?;
-        let put = match file {
-            WorkspaceFile::Absent => remove_below(&tree, &path),
-            WorkspaceFile::Text(text) => {
-                write_file(&tree, &path, text.as_bytes(), false, store.owner)
-            }
-            WorkspaceFile::File { name, path: from } => {
-                let (content, executable) = read_file(from)
-                    .map_err(|error| fault(format!("cannot read {name}: {error}")))?;
-                write_file(&tree, &path, &content, executable, store.owner)
+        let content = content_of(file);
+        let content = content.map_err(|why| fault(format!("cannot read {why}")))?;
+        is_known = is_known && lay(&mut listing, &path, content.as_ref());
+        let put = match &content {
+            None => remove_below(&tree, &path),
+            Some((content, executable)) => {
+                write_file(&tree, &path, content, *executable, store.owner)
             }
         };
-        put.map_err(|error| fault(format!("cannot lay `{name}` on the workspace: {error}")))?;
+        put.map_err(|error| fault(format!("cannot write `{name}` to the workspace: {error}")))?;
     }
     let hidden_globs = globs(&workspace.hidden)?;
     move_files(&tree, &hidden, &hidden_globs, store.owner)
         .map_err(|error| fault(format!("cannot hide files: {error}")))?;
-    let (shown, taken) = (list(&tree)?, list(&hidden)?);
+    let (shown, taken) = match is_known {
+        true => listing.split(&hidden_globs),
+        false => (list(&tree)?, list(&hidden)?),
+    };
     let layer = LayerKey::new([&shown, &taken], workspace, mode, store.owner, surroundings);
     Ok(StagedFiles { place, tree, layer })
 }
@@ -182,22 +231,8 @@ pub(super) fn foreseen(
     };
     for (name, file) in &workspace.files {
         let path = WorkspacePath::new(name.as_bytes()).ok()?;
-        let is_folder = |path| {
-            files
-                .get(&path)
-                .is_none_or(|entry| *entry == TreeEntry::Folder)
-        };
-        if !path.parents().all(is_folder) {
-            return None;
-        }
-        match file {
-            WorkspaceFile::Absent => files.remove(&path),
-            WorkspaceFile::Text(text) => files.put(path, text.as_bytes(), false),
-            WorkspaceFile::File { path: from, .. } => {
-                let (content, executable) = read_file(from).ok()?;
-                files.put(path, &content, executable);
-            }
-        }
+        let content = content_of(file).ok()?;
+        lay(&mut files, &path, content.as_ref()).then_some(())?;
     }
     let (shown, hidden) = files.split(&globs(&workspace.hidden).ok()?);
     let listings = [&shown, &hidden];
@@ -205,8 +240,38 @@ pub(super) fn foreseen(
     Some(key)
 }
 
+/// A file that is laid on a workspace, and whether it is executable; `None` for one that is left out.
+type LaidContent<'w> = Option<(Cow<'w, [u8]>, bool)>;
+
+fn content_of(file: &WorkspaceFile) -> Result<LaidContent<'_>, String> {
+    Ok(match file {
+        WorkspaceFile::Absent => None,
+        WorkspaceFile::Text(text) => Some((Cow::Borrowed(text.as_bytes()), false)),
+        WorkspaceFile::File { name, path } => {
+            let read = read_file(path).map_err(|error| format!("{name}: {error}"))?;
+            Some((Cow::Owned(read.0), read.1))
+        }
+    })
+}
+
+/// Lists a file as it is laid on the tree; false where that depends on what a link leads to.
+fn lay(files: &mut Listing, path: &WorkspacePath, content: Option<&(Cow<'_, [u8]>, bool)>) -> bool {
+    let is_folder = |path| {
+        let entry = files.get(&path);
+        entry.is_none_or(|entry| *entry == TreeEntry::Folder)
+    };
+    if !path.parents().all(is_folder) {
+        return false;
+    }
+    match content {
+        None => files.remove(path),
+        Some((content, executable)) => files.put(path.clone(), content, *executable),
+    }
+    true
+}
+
 pub(super) fn list(tree: &Path) -> Result<Listing, WorkspaceFault> {
-    list_tree(tree).map_err(|error| fault(format!("the workspace can't be made: {error}")))
+    list_tree(tree).map_err(|error| fault(format!("the workspace can't be created: {error}")))
 }
 
 fn read_file(path: &Path) -> io::Result<(Vec<u8>, bool)> {
@@ -226,16 +291,20 @@ fn copy_source(
     tree: &Path,
     place: &LiveFolder,
     store: &WorkspaceStore,
-) -> Result<(), WorkspaceFault> {
+) -> Result<Listing, WorkspaceFault> {
     let copied = |from: &Path, name: &str| {
         // The top of the project.
         let name = if name.is_empty() { "." } else { name };
-        copy_tree(from, tree, &copy_rules(from, workspace, store)?)
-            .map(drop)
-            .map_err(|error| {
-                let root = store.root.display();
-                fault(format!("cannot copy {name} to {root}: {error}"))
-            })
+        copy_tree(from, tree, &copy_rules(from, workspace, store)?).map_err(|error| {
+            let root = store.root.display();
+            let hint = match &error {
+                TreeError::Special { path, .. } | TreeError::OutsideLink { path, .. } => {
+                    format!("; `exclude: [{path}]` in `from` leaves it out")
+                }
+                _ => String::new(),
+            };
+            fault(format!("cannot copy {name} to {root}: {error}{hint}"))
+        })
     };
     match source {
         WorkspaceSource::Dir { name, path } => copied(path, name),

@@ -163,6 +163,27 @@ export const steps = {
     return tab.evaluate(() => globalThis.__took);
   },
 
+  /** {keys, times, of, name}: presses the keys in turn; milliseconds from each until the frame that has an attribute's new value is drawn. */
+  effects: async (tab, { keys, times, of, name }) => {
+    await tab.evaluate(([selector, attribute]) => {
+      globalThis.__effects = [];
+      const value = () => document.querySelector(selector)?.getAttribute(attribute) ?? null;
+      addEventListener('keydown', (event) => {
+        const before = value();
+        const drawn = new MessageChannel();
+        drawn.port1.onmessage = () => globalThis.__effects.push(performance.now() - event.timeStamp);
+        // A message that is sent within a frame arrives after it.
+        const look = () => (value() === before ? requestAnimationFrame(look) : drawn.port2.postMessage(null));
+        requestAnimationFrame(look);
+      }, { capture: true });
+    }, [of, name]);
+    for (let at = 0; at < times; at += 1) {
+      await tab.keyboard.press(keys[at % keys.length]);
+      await poll(tab, `globalThis.__effects.length > ${at}`, 4);
+    }
+    return tab.evaluate(() => globalThis.__effects);
+  },
+
   /** Bytes of the script's heap after a collection, and what is resident of the page's process. */
   memory: async (tab, _, { context }) => {
     const session = await context.newCDPSession(tab);
@@ -184,12 +205,12 @@ export const steps = {
   },
 };
 
-async function poll(tab, expression) {
+async function poll(tab, expression, pause = 25) {
   const end = Date.now() + 10000;
   for (;;) {
     // A page that is about to be replaced by another holds nothing.
     if (await tab.evaluate(expression).catch(() => false)) return null;
     if (Date.now() > end) throw new Error(`never held: ${expression}`);
-    await new Promise((done) => { setTimeout(done, 25); });
+    await new Promise((done) => { setTimeout(done, pause); });
   }
 }

@@ -250,7 +250,11 @@ fn key_stays_with_the_proxy_and_a_recording_replays_without_it() {
     assert_eq!(recorded["output"], "I looked around.");
     assert_eq!(recorded["usage"]["output_tokens"], 150, "{recorded}");
     assert_eq!(recorded["call"]["requests"], 3);
+    assert_eq!(recorded["call"]["agent"]["answers"], 3, "{recorded}");
     assert_eq!(recorded["trajectory"]["tool_calls"], 2, "{recorded}");
+    let used = project.report()["models"]["total"].clone();
+    assert_eq!(used["answers"]["network"], 3, "{used}");
+    assert_eq!([&used["requests"], &used["retries"]], [3, 0], "{used}");
     let requests = model.requests();
     assert_eq!(requests.len(), 3);
     let has_key = |request: &Value| {
@@ -285,6 +289,12 @@ fn key_stays_with_the_proxy_and_a_recording_replays_without_it() {
     assert_eq!(replayed["output"], recorded["output"]);
     assert_eq!(replayed["workspace"]["diff"], recorded["workspace"]["diff"]);
     assert_eq!(replayed["call"]["source"], "recording");
+    let used = project.report()["models"]["total"].clone();
+    assert_eq!(used["answers"]["recording"], 3, "{used}");
+    assert_eq!(used["requests"], 0, "{used}");
+    let page = project.call(&["report", "--run", "latest", "--format", "markdown"]);
+    let kept = "All 3 model answers came from recordings";
+    assert!(page.stdout.contains(kept), "{}", page.stdout);
     project.write(
         "cases.yaml",
         &std::fs::read_to_string(project.path().join("cases.yaml"))
@@ -314,11 +324,15 @@ fn variables_of_a_workspace_do_not_replace_those_of_its_agent() {
 }
 
 #[test]
-fn agents_that_differ_in_their_arguments_have_recordings_of_their_own() {
+fn agents_with_other_arguments_or_addresses_have_recordings_of_their_own() {
     let project = small_agent("", "look around");
     let script = json!([{ "if": "look", "do": ["echo made > made.txt"], "end": "done" }]);
-    let model = ScriptedModel::start(&project, script);
-    for args in ["[]", "[--again]"] {
+    let models = [0, 1].map(|_| ScriptedModel::start(&project, script.clone()));
+    for (model, args) in [
+        (&models[0], "[]"),
+        (&models[0], "[--again]"),
+        (&models[1], "[]"),
+    ] {
         let settings = format!(", base_url: '{}', args: {args}", model.url);
         let other = small_agent(&settings, "look around");
         let suite = std::fs::read_to_string(other.path().join("suite.yaml")).unwrap();
@@ -335,7 +349,60 @@ fn agents_that_differ_in_their_arguments_have_recordings_of_their_own() {
     }
     let mut all = Vec::new();
     contents(&project.path().join("exchanges"), &mut all);
-    assert_eq!(all.len(), 2);
+    assert_eq!(all.len(), 3);
+}
+
+#[test]
+fn recorded_answers_that_a_replay_does_not_request_are_reported() {
+    let end = "show(type='result', subtype='success', is_error=False, result='done')\n";
+    let more = "ask(system='further')\nask(system='and further')\n";
+    let whole = format!("ask()\n{more}{end}");
+    let task = json!({ "if": "", "do": [], "end": "ok" });
+    let (project, _) = printing_project(("", &whole), task.clone());
+    let model = ScriptedModel::start(&project, json!([task]));
+    let with = format!("model: 'anthropic:m', base_url: '{}'}}", model.url);
+    let suite = std::fs::read_to_string(project.path().join("suite.yaml")).unwrap();
+    let (head, _) = suite.split_once("model: 'anthropic:m'").unwrap();
+    project.write("suite.yaml", &format!("{head}{with}\n"));
+    let call = |how: &str| {
+        let run = ["run", "--suite", "suite.yaml", "--quiet", how, "exchanges"];
+        project.call(&run).expect(0);
+        let page = ["report", "--run", "latest", "--format", "markdown"];
+        project.call(&page).stdout
+    };
+    call("--record");
+    let agent = std::fs::read_to_string(project.path().join("agent.py")).unwrap();
+    for (agent, unused, notice) in [
+        (agent.clone(), 0, None),
+        (
+            agent.replace(more, ""),
+            2,
+            Some("2 recorded answers were not requested in 1 sample"),
+        ),
+    ] {
+        project.write("agent.py", &agent);
+        let page = call("--replay");
+        let calls = sample(&project, "a")["call"]["agent"].clone();
+        assert_eq!(calls["not_requested"].as_u64().unwrap_or(0), unused);
+        let found = notice.unwrap_or("not requested");
+        assert_eq!(page.contains(found), notice.is_some(), "{page}");
+    }
+}
+
+#[test]
+fn models_other_than_that_of_the_target_are_reported() {
+    let rest = "ask()\nask(model='m-mini')\nask(model='m-2026-01-01')\n\
+                show(type='result', subtype='success', is_error=False, result='done')\n";
+    let task = json!({ "if": "", "do": [], "end": "ok" });
+    let (project, _) = printing_project(("", rest), task.clone());
+    let page = project.call(&["report", "--run", "latest", "--format", "markdown"]);
+    let notice = "Other models than that of the target answered in 1 sample: m-mini";
+    let page = page.stdout.replace('\\', "");
+    assert!(page.contains(notice), "{page}");
+    let dated = rest.replace("m-mini", "m");
+    let (project, _) = printing_project(("", &dated), task);
+    let page = project.call(&["report", "--run", "latest", "--format", "markdown"]);
+    assert!(!page.stdout.contains("Other models"), "{}", page.stdout);
 }
 
 #[test]
@@ -478,7 +545,7 @@ fn reports_show_what_the_proxy_refused_and_which_sums_are_lower_bounds() {
     assert_eq!(report["models"]["total"]["lower_bounds"], 1, "{report}");
     let refused =
         "Requests of agents were refused in 1 sample: evil.example:443, other.example:443";
-    let bound = "the usage of 1 call is known only in part";
+    let bound = "the usage of 1 sample is known only in part";
     for form in ["terminal", "markdown", "html"] {
         let page = project.call(&["report", "--run", "latest", "--format", form, "--verbose"]);
         let page = page.stdout.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -595,8 +595,7 @@ fn run_whose_files_changed_is_not_resumed() {
     let warned = Call::of(again.env("MODE", "other").output().unwrap());
     let warned = warned.expect(1).stderr;
     assert!(
-        warned
-            .contains("`env MODE` is not as it was when the run began; finished samples are kept"),
+        warned.contains("`env MODE` changed since the run began; finished samples are kept"),
         "{warned}"
     );
     assert_eq!(calls(&project), "say one, say three, say two");

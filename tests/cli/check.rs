@@ -464,8 +464,8 @@ fn graders_of_trajectories_are_left_out_and_the_check_says_so() {
         .stdout;
     let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
     for said in [
-        "Not checked graders of trajectories, which no probe has; their other graders were checked; 2 cases: code/both, code/two",
-        "Left out only trajectories are graded, which no probe has; 1 case: code/only",
+        "Not checked trajectory graders, because probes have no trajectory; the other graders of these cases were checked; 2 cases: code/both, code/two",
+        "Left out only trajectories are graded, and probes have none; 1 case: code/only",
     ] {
         assert!(page.contains(said), "{said} is not in {page}");
     }

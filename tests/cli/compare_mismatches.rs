@@ -335,7 +335,7 @@ fn accepted_scores_are_compared_over_a_changed_prompt() {
             .call(&["run", "--outputs", "outputs.jsonl", "--allow-changed"])
             .expect(2)
             .stderr
-            .contains("`--allow-changed` needs a comparison")
+            .contains("`--allow-changed` requires a reference")
     );
 }
 

@@ -352,7 +352,7 @@ fn errored_samples_are_run_again() {
     assert_eq!(project.report()["summary"]["by_cause"]["target_failed"], 1);
     project.write("solve.sh", SOLVE);
     let resumed = project.call(&["run", "--resume", "latest"]).expect(1);
-    let warning = "`solve.sh` is not as it was when the run began; finished samples are kept";
+    let warning = "`solve.sh` changed since the run began; finished samples are kept";
     assert!(resumed.stderr.contains(warning), "{}", resumed.stderr);
     assert_eq!(calls(&project), 1);
     let report = project.report();

@@ -16,7 +16,7 @@ eval_suite:
   name: Poems
   {targets}
   evals:
-    - id: poem
+    - metadata: {{id: poem, name: Poem}}
       graders: {grader}
       test_cases:
         - {{id: sea, input: A poem about the sea}}
@@ -252,7 +252,7 @@ fn private_cases_are_not_reviewed() {
   name: Held
   target: {type: echo}
   evals:
-    - id: held
+    - metadata: {id: held, name: Held}
       graders: [{type: human}]
       dataset: {path: rows.jsonl, format: jsonl, private: true, case: {id: "{{ row.id }}", input: "{{ row.ask }}"}}
 "#;
@@ -308,7 +308,7 @@ fn broken_reviews_are_named_and_nothing_is_lost() {
 #[test]
 fn killed_session_keeps_every_acknowledged_rating() {
     let mut suite = String::from(
-        "eval_suite:\n  name: Many\n  target: {type: echo}\n  evals:\n    - id: many\n      graders: [{type: human}]\n      test_cases:\n",
+        "eval_suite:\n  name: Many\n  target: {type: echo}\n  evals:\n    - metadata: {id: many, name: Many}\n      graders: [{type: human}]\n      test_cases:\n",
     );
     for case in 0..400 {
         suite.push_str(&format!(

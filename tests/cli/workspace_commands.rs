@@ -485,7 +485,7 @@ fn verdict_in_a_file_is_not_read_from_stdout() {
             "prints_and_exits",
             "os._exit(0)\\n",
             "errored harness",
-            "it wrote no file with the name in EVAL_VERDICT",
+            "it did not write the file that EVAL_VERDICT names",
         ),
         cheat(
             "link",

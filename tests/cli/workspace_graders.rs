@@ -1011,7 +1011,7 @@ fn tests_of_the_target_do_not_mend_what_others_test() {
             "mends",
             mends,
             "failed exited",
-            "the tests pass only with what the target changed in `tests/test_aaa.py` (without: 1 of 2 tests did not pass",
+            "the tests pass only with what the target changed in `tests/test_aaa.py` (with these files as they were: 1 of 2 tests did not pass",
         ),
         attempt(
             "renamed",

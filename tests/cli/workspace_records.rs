@@ -422,15 +422,16 @@ fn files_with(project: &Project, bytes: &[u8]) -> bool {
     found.stdout.windows(bytes.len()).any(|part| part == bytes)
 }
 
-/// Files above a size fail, as on a full disk.
-fn with_full_disk(project: &Project) -> Call {
-    let script = "trap '' XFSZ; ulimit -S -f 600; exec \"$0\" run --suite suite.yaml --quiet";
+/// Files above 600 KiB can't be written, as on a full disk.
+fn with_full_disk(project: &Project, args: &[&str]) -> Call {
+    let script = "trap '' XFSZ; ulimit -S -f 600; exec \"$0\" \"$@\"";
     let command = project.command(&[]);
     let program = command.get_program().to_owned();
     let mut limited = std::process::Command::new("bash");
     limited
         .args(["-c", script])
         .arg(program)
+        .args(args)
         .current_dir(project.path())
         .envs(
             command
@@ -449,7 +450,8 @@ fn work_that_cannot_be_recorded_is_said_and_not_graded_again() {
     );
     let project = project("{from: {dir: app}}", &[large]);
     fs::remove_dir(project.path().join("app/hollow")).unwrap();
-    with_full_disk(&project).expect(1);
+    let args = ["run", "--suite", "suite.yaml", "--quiet"];
+    with_full_disk(&project, &args).expect(1);
     let all = samples(&project);
     check_outcomes(&all);
     for (id, sample) in all {
@@ -470,7 +472,7 @@ fn work_that_cannot_be_recorded_is_said_and_not_graded_again() {
     let text = fs::read_to_string(project.path().join("suite.yaml")).unwrap();
     let kept = text.replace("{from: {dir: app}}", "{from: {dir: app}, keep: always}");
     project.write("suite.yaml", &kept);
-    with_full_disk(&project).expect(1);
+    with_full_disk(&project, &args).expect(1);
     for (id, sample) in samples(&project) {
         let outcome = if id == "large" { "errored" } else { "failed" };
         assert_eq!(sample["outcome"], outcome, "{id}: {sample:#}");
@@ -638,7 +640,7 @@ fn hostile_recorded_workspaces_are_errored() {
         ("elsewhere", "not inside of the recording's folder"),
         ("outside", "`out` is a link to `/etc/passwd`"),
         ("pipe", "`pipe` is a FIFO"),
-        ("up.tar", "`../escaped` leads out of the archive"),
+        ("up.tar", "`../escaped` points outside of the archive"),
         ("device.tar", "is a device or a pipe"),
         ("huge.tar", "more than 1,000,000 entries or"),
         ("text.tar", "can't be used"),
@@ -711,6 +713,47 @@ fn workspaces_of_private_cases_are_not_named() {
         );
         assert!(said.contains(expected), "{said}");
         assert!(!said.contains("hushed"), "{said}");
+    }
+}
+
+#[test]
+fn changes_that_a_run_recorded_are_recorded_work() {
+    let script =
+        "sed -i s/-/+/ add.py; mkdir -p new/empty; rm -r d; ln -s add.py link; chmod +x README";
+    let check =
+        "grep -q + add.py && test -d new/empty && test ! -e d && test -L link && test -x README";
+    let project = project(WORKSPACE, &[work("fix", script, check)]);
+    run(&project, &[]).expect(1);
+    let made = samples(&project);
+    check_outcomes(&made);
+    let record = made[0].1["workspace"]["record"].as_str().unwrap();
+    let record = fs::read(project.path().join("results/latest").join(record)).unwrap();
+    fs::create_dir(project.path().join("outputs")).unwrap();
+    let recorded = project.path().join("outputs/work.changes.jsonl.gz");
+    fs::write(&recorded, record).unwrap();
+    lines(&project, "work.changes.jsonl.gz");
+    run(&project, &["--outputs", "outputs/all.jsonl"]).expect(1);
+    for ((id, made), (_, again)) in made.iter().zip(&samples(&project)) {
+        assert_eq!(said(made), said(again), "{id}: {:#}", again["reason"]);
+    }
+    for (text, why) in [
+        ("{\"path\":\"../x\",\"left\":\"folder\"}\n", "`..`"),
+        (
+            "{\"path\":\"d\",\"left\":\"nothing\"}\n{\"path\":\"d/x\",\"left\":\"folder\"}\n",
+            "",
+        ),
+        ("no record\n", "expected"),
+    ] {
+        fs::write(&recorded, gzip(text)).unwrap();
+        run(&project, &["--outputs", "outputs/all.jsonl"]);
+        let (_, sample) = samples(&project).remove(0);
+        if why.is_empty() {
+            assert_ne!(sample["outcome"], "passed", "{sample:#}");
+            continue;
+        }
+        assert_eq!(sample["cause"], "patch_rejected", "{sample:#}");
+        let reason = sample["reason"].as_str().unwrap();
+        assert!(reason.contains(why), "{reason}");
     }
 }
 
@@ -853,6 +896,37 @@ fn references_are_patches_folders_and_commands() {
     // And of what the workspaces are made of: its tests, for one.
     project.write("app/notes", "other\n");
     checked(2);
+}
+
+/// The template holds a file that could not be copied.
+#[test]
+fn references_and_recorded_patches_copy_no_template() {
+    let project = proved(&[
+        ("patch", PATCH),
+        ("folder", "{dir: solved}"),
+        ("command", "{command: [sh, solve.sh]}"),
+        (
+            "empty",
+            "{command: [sh, -c, 'sed -i s/-/+/ add.py; mkdir empty; rm -r d']}",
+        ),
+    ]);
+    project.write("app/large", &"0".repeat(2_000_000));
+    let patch: String = serde_json::from_str(PATCH).unwrap();
+    let line = json!({"case": "patch", "patch": patch}).to_string();
+    project.write("outputs.jsonl", &line);
+    let case = ["--outputs", "outputs.jsonl", "--case", "patch"];
+    run(&project, &case).expect(0);
+    let (_, sample) = samples(&project).remove(0);
+    if sample["workspace"].get("copied").is_some() {
+        // Without overlays, workspaces are copies.
+        return;
+    }
+    let args = [&["run", "--suite", "suite.yaml", "--quiet"], &case[..]].concat();
+    with_full_disk(&project, &args).expect(0);
+    let args = ["check", "--suite", "suite.yaml", "--format", "json"];
+    let call = with_full_disk(&project, &args).expect(0);
+    let report: Value = serde_json::from_str(&call.stdout).unwrap();
+    assert_eq!(report["proved_cases"], 4, "{report:#}");
 }
 
 #[test]

@@ -19,5 +19,7 @@ mod files;
 mod hostile;
 mod many;
 mod report;
+mod review;
+mod served;
 mod timeline;
 mod view;

@@ -1,80 +1,18 @@
 //! `view`: the local page of all runs, in a real browser and over plain connections.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 use crate::browser::{Seen, Visit, look_well};
 use crate::hostile::escaped;
 use crate::pages::{SUITE, bundled, run};
+use crate::served::PageServer;
 use crate::support::{Project, eventually};
 use serde_json::{Value, json};
 
-/// The program, serving the runs of a project.
-struct ViewServer {
-    child: Child,
-    /// With the token.
-    url: String,
-}
-
-impl ViewServer {
-    fn start(project: &Project, more: &[&str]) -> ViewServer {
-        let mut command = project.command(&[&["view", "--no-open"], more].concat());
-        command.stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().expect("the program starts");
-        let mut url = String::new();
-        let stdout = child.stdout.as_mut().expect("stdout");
-        BufReader::new(stdout).read_line(&mut url).expect("a line");
-        let url = url.trim_end().to_owned();
-        assert!(url.starts_with("http://127.0.0.1:"), "{url:?}");
-        ViewServer { child, url }
-    }
-
-    fn host(&self) -> &str {
-        self.url.split('/').nth(2).expect("a host")
-    }
-
-    /// The response to a request, which has the token as a cookie.
-    fn get(&self, address: &str) -> String {
-        let host = self.host();
-        let port = host.rsplit(':').next().expect("a port");
-        let token = self.url.rsplit("token=").next().expect("a token");
-        let mut stream = TcpStream::connect(host).expect("a connection");
-        write!(
-            stream,
-            "GET {address} HTTP/1.1\r\nHost: {host}\r\nCookie: eval-harness-{port}={token}\r\nConnection: close\r\n\r\n"
-        )
-        .expect("sent");
-        let mut response = String::new();
-        stream.read_to_string(&mut response).expect("a response");
-        response
-    }
-
-    /// A page, once every run is read.
-    fn settled(&self, address: &str) -> String {
-        let mut page = String::new();
-        eventually("every run is read", || {
-            page = self.get(address);
-            !page.contains("still to be read")
-        });
-        page
-    }
-
-    /// Ctrl-C; the exit code.
-    fn stop(mut self) -> Option<i32> {
-        let pid = self.child.id().to_string();
-        let sent = Command::new("kill").args(["-INT", &pid]).status();
-        assert!(sent.expect("kill").success());
-        self.child.wait().expect("it ends").code()
-    }
-}
-
-impl Drop for ViewServer {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// Serves the runs of a project.
+fn view(project: &Project, more: &[&str]) -> PageServer {
+    PageServer::start(project, &[&["view", "--no-open"], more].concat())
 }
 
 /// The ids of the runs of a project, newest first.
@@ -93,7 +31,7 @@ fn text(seen: &Seen, at: usize) -> &str {
 
 /// Addresses wide and narrow, light and dark: nothing reaches out sideways, axe has nothing serious
 /// to say, and each has one heading above all others.
-fn judged(server: &ViewServer, addresses: &[String]) {
+fn judged(server: &PageServer, addresses: &[String]) {
     // A folder for pictures of the pages, for people to look at.
     let pictures = std::env::var_os("EVAL_HARNESS_PICTURES").map(PathBuf::from);
     let mut visits = Vec::new();
@@ -140,7 +78,7 @@ fn every_page_is_fit_to_be_read() {
     run(&project, &["--eval", "cap-issue-*"], 1);
     let day = project.path().join("results/latest");
     std::fs::write(day.join("run-000000.journal.jsonl"), "{\"x\": 1}\n{}\n").expect("written");
-    let server = ViewServer::start(&project, &["--suite", SUITE]);
+    let server = view(&project, &["--suite", SUITE]);
     let ids = ids(&project);
     let [part, next, first, broken] = ids.as_slice() else {
         panic!("{ids:?}")
@@ -175,7 +113,7 @@ fn runs_are_found_opened_and_compared_by_hand() {
     let project = bundled();
     run(&project, &[], 0);
     run(&project, &["--var", "assistant=assistant-next"], 1);
-    let server = ViewServer::start(&project, &["--suite", SUITE]);
+    let server = view(&project, &["--suite", SUITE]);
     server.settled("/");
     let ids = ids(&project);
     let boxes = "tbody input[type=checkbox]";
@@ -284,7 +222,7 @@ fn run_that_goes_on_is_followed_to_its_end() {
     let mut running = slow_run(&project, &evals);
     let latest = project.path().join("results/latest");
     eventually("the run begins", || latest.exists());
-    let server = ViewServer::start(&project, &["--output-dir", "results"]);
+    let server = view(&project, &["--output-dir", "results"]);
     let list = server.get("/");
     assert!(list.contains("Running now"), "{list}");
     let go = project.path().join("go.png");
@@ -341,7 +279,7 @@ fn run_that_is_killed_is_shown_as_interrupted() {
             std::fs::read_to_string(file.path()).is_ok_and(|text| text.contains("sample_finished"))
         })
     });
-    let server = ViewServer::start(&project, &["latest", "--suite", "suite.yaml"]);
+    let server = view(&project, &["latest", "--suite", "suite.yaml"]);
     assert!(server.url.contains("/runs/eval-"), "{}", server.url);
     assert!(server.get("/").contains("Running now"));
     running.kill().expect("killed");
@@ -381,7 +319,7 @@ fn payloads_are_text_on_every_page() {
     let journal = project.result(".journal.jsonl");
     let odd = journal.with_file_name("run-<img src=x onerror=alert(1)>\"'.journal.jsonl");
     std::fs::copy(&journal, odd).expect("a copy");
-    let server = ViewServer::start(&project, &["--suite", "suite.yaml"]);
+    let server = view(&project, &["--suite", "suite.yaml"]);
     let list = server.settled("/");
     assert!(list.contains("&lt;img src=x"), "{list}");
     let ids = ids(&project);
@@ -419,7 +357,7 @@ fn payloads_are_text_on_every_page() {
 #[test]
 fn folders_without_runs_say_how_to_make_one() {
     let project = Project::new();
-    let server = ViewServer::start(&project, &["--output-dir", "missing"]);
+    let server = view(&project, &["--output-dir", "missing"]);
     let page = server.get("/");
     assert!(
         page.contains("No runs yet") && page.contains("eval-harness run"),
@@ -428,7 +366,7 @@ fn folders_without_runs_say_how_to_make_one() {
     assert!(!project.path().join("missing").exists());
     assert_eq!(server.stop(), Some(0));
     std::fs::create_dir(project.path().join("empty")).expect("a folder");
-    let server = ViewServer::start(&project, &["--output-dir", "empty"]);
+    let server = view(&project, &["--output-dir", "empty"]);
     judged(&server, &["/".to_owned(), "/search".to_owned()]);
 }
 
@@ -438,7 +376,7 @@ fn addresses_lead_to_no_file() {
     run(&project, &[], 0);
     let secret = project.write("results/secret.journal.jsonl", "{}\n");
     assert!(secret.is_file());
-    let server = ViewServer::start(&project, &["--suite", SUITE]);
+    let server = view(&project, &["--suite", SUITE]);
     let id = &ids(&project)[0];
     for address in [
         "/runs/..%2f..%2fsecret",

@@ -682,6 +682,14 @@ async fn what_can_not_start_says_why(tier: Tier) {
         .unwrap_err()
         .to_string();
     assert!(said.contains("no/such: No such file"), "{said}");
+    let base = bench.layer("full", &[]);
+    let root = bench.root(&[&base], "full-ws").await;
+    let mut full = shell(root, "echo it ran");
+    full.stdout_file = Some((PathBuf::from("/dev/full"), 100));
+    let said = bench.sandbox.run_in_workspace(full).await;
+    let said = said.unwrap_err().to_string();
+    let want = "the output of the program cannot be written: No space left on device (os error 28)";
+    assert_eq!(said, want);
     let outside = WorkspaceRoot::Folder(bench.at("suite"));
     let refused = bench.sandbox.run_in_workspace(shell(outside, "true")).await;
     assert!(

@@ -16,10 +16,13 @@ pub(crate) const RESULT_BYTES: usize = 256 << 10;
 const LEVELS: usize = 64;
 
 /// Calls of one step; the next is of a new step.
-const STEP_CALLS: usize = 512;
+pub(crate) const STEP_CALLS: usize = 512;
 
 /// Steps among which the call of a result is looked for: a hostile stream has results without any.
 const RECENT_STEPS: usize = 512;
+
+/// The same for their calls.
+const RECENT_CALLS: usize = 4096;
 
 /// Steps of one trajectory under construction.
 #[derive(Debug, Default)]
@@ -76,6 +79,11 @@ impl StepBuilder {
             .iter_mut()
             .rev()
             .take(RECENT_STEPS)
+            .scan(RECENT_CALLS, |room, step| {
+                let has_room = *room > 0;
+                *room = room.saturating_sub(step.tool_calls.len());
+                has_room.then_some(step)
+            })
             .find(|step| step.has_call(id))
     }
 

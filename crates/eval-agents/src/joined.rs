@@ -5,7 +5,7 @@
 //! printed ones are kept where they differ. What only the conversation has is added at the end. What
 //! only the agent prints is marked, and makes the trajectory incomplete.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use serde_json::{Value, json};
 
@@ -75,6 +75,17 @@ pub fn submit(made: &mut Trajectory) -> bool {
     true
 }
 
+/// Whether the model's last answer calls a tool whose result it never got: how that call ended is known
+/// from what the agent prints alone.
+pub fn has_open_call(made: &Trajectory) -> bool {
+    let mut steps = made.steps.iter().rev();
+    let last = steps.find(|step| step.source == StepSource::Agent);
+    last.is_some_and(|step| {
+        let mut calls = step.tool_calls.iter();
+        calls.any(|call| step.results_of(&call.tool_call_id).next().is_none())
+    })
+}
+
 /// Answers of the model in a conversation. `has_side_answers`: the agent is known to make calls for
 /// itself (titles, summaries), which are conversations of one answer without a tool call.
 pub fn answers_in(made: &Trajectory, has_side_answers: bool) -> usize {
@@ -108,7 +119,7 @@ pub fn join(printed: &mut Trajectory, made: &Trajectory, format: StreamFormat) -
             if let Some(call) = step.tool_calls.get_mut(at) {
                 call.mark_unsupported();
                 reasons.push(format!(
-                        "the agent printed a call of `{}` (`{}`) that its conversation with the model does not have",
+                        "the agent printed a call of `{}` (`{}`) that is not in its conversation with the model",
                         call.function_name, call.tool_call_id
                     ));
             }
@@ -120,17 +131,26 @@ pub fn join(printed: &mut Trajectory, made: &Trajectory, format: StreamFormat) -
         steps: std::mem::take(&mut printed.steps),
     };
     let requests = requests(made, &calls);
+    let same_of = |at: usize, made: &PerformedCall<'_>| {
+        let arguments = Value::Object(made.call.arguments.clone()).to_string();
+        let request = requests.get(at).copied();
+        (request, made.call.function_name.clone(), arguments)
+    };
+    // The steps of paired calls that are the same: the first, and whether there is another.
+    let mut known: HashMap<_, (*const TrajectoryStep, bool)> = HashMap::new();
+    for (at, made) in calls
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| paired.contains(at))
+    {
+        let step: *const TrajectoryStep = made.step;
+        let (first, has_other) = known.entry(same_of(at, made)).or_insert((step, false));
+        *has_other |= *first != step;
+    }
     for (at, made) in calls.iter().enumerate() {
         let is_repeated = || {
-            let mut others = paired.iter().filter_map(|other| {
-                let same = requests.get(*other)? == requests.get(at)?;
-                calls.get(*other).filter(|_| same)
-            });
-            others.any(|other| {
-                !std::ptr::eq(other.step, made.step)
-                    && other.call.function_name == made.call.function_name
-                    && other.call.arguments == made.call.arguments
-            })
+            let known = known.get(&same_of(at, made));
+            known.is_some_and(|(step, has_other)| *has_other || !std::ptr::eq(*step, made.step))
         };
         if !paired.contains(&at) && !is_repeated() {
             let step = steps.begin(StepSource::Agent, made.step.timestamp.clone());
@@ -427,7 +447,7 @@ mod tests {
             [
                 r#"Bash {"command":"ls"}"#,
                 r#"-Bash {"command":"pytest"}"#,
-                "the agent printed a call of `Bash` (`t2`) that its conversation with the model does not have"
+                "the agent printed a call of `Bash` (`t2`) that is not in its conversation with the model"
             ]
         );
     }
@@ -453,7 +473,7 @@ mod tests {
             [
                 r#"-web_search {"query":"a"}"#,
                 r#"+shell {"command":"rm -rf x"}"#,
-                "the agent printed a call of `web_search` (`i1`) that its conversation with the model does not have"
+                "the agent printed a call of `web_search` (`i1`) that is not in its conversation with the model"
             ]
         );
         let change = codex(&[json!({"id": "i1", "type": "file_change", "changes": []})]);
@@ -486,6 +506,30 @@ mod tests {
         // Another call is a call.
         let shown = joined(claude(&[]), &made, StreamFormat::ClaudeCode);
         assert_eq!(shown.len(), 2);
+    }
+
+    /// Of each pair of steps one call is printed: pairing and adding the others takes time in
+    /// proportion to their number.
+    #[test]
+    fn long_sessions_are_joined_call_by_call() {
+        const CALLS: usize = 20_000;
+        let made = |is_kept: fn(usize) -> bool| {
+            let mut one = Trajectory::new(crate::trajectory::TrajectoryAgent::default());
+            let mut steps = StepBuilder::default();
+            for number in (0..CALLS).filter(|number| is_kept(*number)) {
+                let step = steps.begin(StepSource::Agent, None);
+                let id = format!("t{number}");
+                step.call(Some(&id), "Bash", &json!({ "command": id }));
+            }
+            one.steps = steps.steps;
+            one
+        };
+        let mut printed = made(|number| number % 2 == 0);
+        let reasons = join(&mut printed, &made(|_| true), StreamFormat::ClaudeCode);
+        assert_eq!(reasons, [""; 0]);
+        let calls = printed.tool_calls();
+        let unprinted = calls.iter().filter(|made| made.step.is_unprinted());
+        assert_eq!((calls.len(), unprinted.count()), (CALLS, CALLS / 2));
     }
 
     #[test]
@@ -533,6 +577,14 @@ mod tests {
         made.subagent_trajectories = vec![conversation(&[&[]]), conversation(&[&[], &[]])];
         assert_eq!(answers_in(&made, true), 4);
         assert_eq!(answers_in(&made, false), 5);
+    }
+
+    #[test]
+    fn calls_without_a_result_are_open_in_the_last_answer() {
+        let calls = [bash("t1", "ls"), bash("t2", "ls")];
+        assert!(has_open_call(&conversation(&[&calls])));
+        assert!(has_open_call(&conversation(&[&calls, &calls[..1]])));
+        assert!(!has_open_call(&conversation(&[&calls, &[]])));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! Escaping for a format (Markdown, XML) is that format's matter and comes after.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 
 use sha2::{Digest, Sha256};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -415,6 +415,29 @@ pub fn plural(n: usize, noun: &str) -> String {
     }
 }
 
+/// The first `most` items in a sentence, with how many more of the `count` there are: `a, b and 3
+/// more`. The separator is `, ` or `; `.
+pub fn listed<T: Display>(
+    items: impl IntoIterator<Item = T>,
+    most: usize,
+    count: usize,
+    separator: &str,
+) -> String {
+    let shown: Vec<String> = items
+        .into_iter()
+        .take(most)
+        .map(|item| item.to_string())
+        .collect();
+    let list = shown.join(separator);
+    match count.saturating_sub(shown.len()) {
+        0 => list,
+        more => {
+            let end = separator.trim().trim_matches(',');
+            format!("{list}{end} and {} more", group_digits(more))
+        }
+    }
+}
+
 /// Two digits that count, upwards: more would claim what an estimate doesn't know.
 pub fn two_digits(n: u64) -> u64 {
     let step = 10u64.pow(n.checked_ilog10().unwrap_or(0).saturating_sub(1));
@@ -441,6 +464,15 @@ pub fn group_digits(n: usize) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_list_counts_what_it_leaves_out() {
+        let of = |most, count, separator| listed(["a", "b", "c"], most, count, separator);
+        assert_eq!(of(3, 3, ", "), "a, b, c");
+        assert_eq!(of(2, 3, ", "), "a, b and 1 more");
+        assert_eq!(of(9, 1_003, ", "), "a, b, c and 1,000 more");
+        assert_eq!(of(2, 3, "; "), "a; b; and 1 more");
+    }
 
     #[test]
     fn no_more_is_said_than_is_known() {

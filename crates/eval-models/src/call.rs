@@ -251,6 +251,30 @@ pub struct ModelCall {
     /// reports no usage, or not all of it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub usage_is_lower_bound: bool,
+    /// The calls of an agent's sample; absent for other targets. The agent makes them itself, and
+    /// repeats those that fail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Box<AgentCalls>>,
+}
+
+/// The model calls of one sample of an agent.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AgentCalls {
+    /// Number of calls that a model answered.
+    pub answers: u64,
+    /// Number of these answers that report no tokens.
+    #[serde(default, skip_serializing_if = "is_no_answer")]
+    pub without_usage: u64,
+    /// Names of models other than that of the target that answered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<String>,
+    /// Number of recorded answers that the agent did not request in a replay.
+    #[serde(default, skip_serializing_if = "is_no_answer")]
+    pub not_requested: u64,
+}
+
+fn is_no_answer(n: &u64) -> bool {
+    *n == 0
 }
 
 impl ModelCall {
@@ -265,6 +289,11 @@ impl ModelCall {
     /// True when the answer came over the network.
     pub fn is_from_network(&self) -> bool {
         self.source == AnswerSource::Network
+    }
+
+    /// Whether the tokens and the cost of what this call gave are a lower bound.
+    pub fn has_lower_bound(call: Option<&ModelCall>) -> bool {
+        call.is_some_and(|call| call.usage_is_lower_bound)
     }
 
     /// What the call took of the network: of its answer, which used `usage`, and of tries whose

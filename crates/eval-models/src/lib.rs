@@ -39,8 +39,8 @@ mod traffic;
 pub use ask::{ModelsConfig, RunModels};
 pub use budget::{ModelSpending, about_tokens, cost_of, longest_answer};
 pub use call::{
-    AnswerSource, CallIndex, ChatMessage, Completion, FinishReason, ModelAnswer, ModelCall,
-    ModelRequest, PromptSupport, TokenCounts, Usage,
+    AgentCalls, AnswerSource, CallIndex, ChatMessage, Completion, FinishReason, ModelAnswer,
+    ModelCall, ModelRequest, PromptSupport, TokenCounts, Usage,
 };
 pub use endpoint::{
     ApiKey, CallLimits, Endpoint, HttpDialect, KeySource, KeyValue, LaneLimits, ProviderApi,

@@ -1,6 +1,8 @@
 //! What an answer says of itself: tokens, model, and whether it is complete. From a whole body, or
 //! from the events of a stream as they pass.
 
+use std::collections::BTreeSet;
+
 use eval_models::TokenCounts;
 use serde_json::{Map, Value};
 
@@ -15,6 +17,9 @@ pub(crate) struct AnswerReader {
     usage: Map<String, Value>,
     /// The usage report is the answer's last.
     usage_is_final: bool,
+    /// Choices that the answer has, and those that ended.
+    choices: u64,
+    ended_choices: BTreeSet<u64>,
     /// The answer ended as its API ends answers.
     ended: bool,
     fault: Option<String>,
@@ -34,10 +39,17 @@ pub(crate) struct AnswerUsage {
 
 impl AnswerReader {
     pub fn new(protocol: ApiProtocol) -> AnswerReader {
+        AnswerReader::with_choices(protocol, 1)
+    }
+
+    /// Of an answer that ends when so many choices have ended.
+    pub fn with_choices(protocol: ApiProtocol, choices: u64) -> AnswerReader {
         AnswerReader {
             protocol,
             usage: Map::new(),
             usage_is_final: false,
+            choices,
+            ended_choices: BTreeSet::new(),
             ended: false,
             fault: None,
             model: None,
@@ -110,8 +122,17 @@ impl AnswerReader {
                 }
             }
         }
+        self.close();
         if self.fault.is_none() {
             self.ended = true;
+        }
+    }
+
+    /// Nothing follows. Servers may make fewer choices than were requested.
+    pub fn close(&mut self) {
+        if !self.ended_choices.is_empty() {
+            self.ended = true;
+            self.usage_is_final |= self.protocol == ApiProtocol::Gemini;
         }
     }
 
@@ -147,10 +168,7 @@ impl AnswerReader {
             return self.read_fault(value.get("error"));
         }
         let choices = value.get("choices").and_then(Value::as_array);
-        let ends = |choice: &Value| choice.get("finish_reason").is_some_and(Value::is_string);
-        if choices.is_some_and(|choices| choices.iter().any(ends)) {
-            self.ended = true;
-        }
+        self.ended |= self.end_choices(choices, "finish_reason");
         // Some servers report with every piece what was used so far.
         let changed = self.merge(value.get("usage"));
         let is_last = self.ended || choices.is_none_or(Vec::is_empty);
@@ -189,15 +207,27 @@ impl AnswerReader {
             return self.read_fault(value.get("error"));
         }
         let candidates = value.get("candidates").and_then(Value::as_array);
-        let ends = |candidate: &Value| candidate.get("finishReason").is_some_and(Value::is_string);
+        let are_ended = self.end_choices(candidates, "finishReason");
         let is_blocked = value
             .get("promptFeedback")
             .is_some_and(|feedback| feedback.get("blockReason").is_some());
-        if candidates.is_some_and(|all| all.iter().any(ends)) || is_blocked {
+        if are_ended || is_blocked {
             self.ended = true;
             self.usage_is_final = true;
         }
         self.merge(value.get("usageMetadata"))
+    }
+
+    /// Whether all choices have ended after these, of which those with this field end.
+    fn end_choices(&mut self, choices: Option<&Vec<Value>>, field: &str) -> bool {
+        for choice in choices.into_iter().flatten() {
+            let is_open = (self.ended_choices.len() as u64) < self.choices;
+            if is_open && choice.get(field).is_some_and(Value::is_string) {
+                let index = choice.get("index").and_then(Value::as_u64);
+                self.ended_choices.insert(index.unwrap_or(0));
+            }
+        }
+        self.ended_choices.len() as u64 >= self.choices
     }
 
     fn read_model(&mut self, holder: &Value) {

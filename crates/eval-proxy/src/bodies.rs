@@ -108,10 +108,10 @@ impl BodyFault {
 
     pub fn message(self) -> &'static str {
         match self {
-            BodyFault::TooLong => "the request's body exceeds 32 MiB",
-            BodyFault::TooSlow => "the request's body took longer than 30 seconds",
-            BodyFault::Busy => "too many long requests are under way",
-            BodyFault::CutOff => "the request's body ended early",
+            BodyFault::TooLong => "the request body exceeds 32 MiB",
+            BodyFault::TooSlow => "the request body took longer than 30 seconds",
+            BodyFault::Busy => "too many large requests are in progress",
+            BodyFault::CutOff => "the request body is incomplete",
         }
     }
 }

@@ -151,7 +151,7 @@ fn read(pattern: &str) -> Result<HostPattern, HostPatternError> {
         return Err(bad("write only the name, without `https://` and path"));
     }
     if pattern.contains('@') {
-        return Err(bad("a user is not part of a host"));
+        return Err(bad("remove the user name"));
     }
     // An IPv6 address without brackets has no port.
     let (host, port) = match pattern.parse::<Ipv6Addr>() {

@@ -55,6 +55,7 @@ impl CallSpending {
 pub(crate) struct SessionLedger {
     limits: ProxyLimits,
     calls: u64,
+    sent: u64,
     turns: u64,
     under_way: u64,
     /// What calls under way may take.
@@ -102,6 +103,11 @@ impl SessionLedger {
         }
         self.calls += 1;
         None
+    }
+
+    /// A request leaves for a server.
+    pub fn add_sent(&mut self) {
+        self.sent += 1;
     }
 
     /// Admits a call of a model, which [`SessionLedger::end_turn`] must end.
@@ -277,6 +283,7 @@ impl SessionLedger {
         let is_cost_known = self.unpriced.is_empty() && (self.reported > 0 || self.turns == 0);
         SessionReport {
             calls: self.calls,
+            sent: self.sent,
             turns: self.turns,
             usage: self.usage,
             turns_without_usage: self.turns_without_usage,
@@ -295,7 +302,9 @@ impl SessionLedger {
 
 fn add_bounded(names: &mut BTreeSet<String>, name: &str) {
     if names.len() < MOST_NAMES {
-        names.insert(eval_base::text::shortened(name, 200).into_owned());
+        names.insert(eval_base::text::one_line(&eval_base::text::shortened(
+            name, 200,
+        )));
     }
 }
 

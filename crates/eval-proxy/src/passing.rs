@@ -203,6 +203,8 @@ pub(crate) struct BegunCall {
     pub record: OpenRecord,
     pub place: Option<OwnedSemaphorePermit>,
     pub protocol: Option<ApiProtocol>,
+    /// Choices that the answer has.
+    pub choices: u64,
     pub began: Instant,
     /// The proxy requested a final event with usage, which the agent did not.
     pub hides_usage: bool,
@@ -232,7 +234,9 @@ impl PassingAnswer {
             (true, false) => AnswerForm::Whole(Vec::new()),
         };
         PassingAnswer(Some(Box::new(AnswerUnderWay {
-            reader: call.protocol.map(AnswerReader::new),
+            reader: call
+                .protocol
+                .map(|protocol| AnswerReader::with_choices(protocol, call.choices)),
             response,
             end: session.watch_end(),
             session,
@@ -409,10 +413,14 @@ impl AnswerUnderWay {
                 held,
             } => {
                 let held = held.take().unwrap_or_default();
-                if let Some(block) = splitter.finish() {
-                    if let Some(reader) = &mut self.reader {
-                        reader.event(&block);
+                let last = splitter.finish();
+                if let Some(reader) = &mut self.reader {
+                    if let Some(block) = &last {
+                        reader.event(block);
                     }
+                    reader.close();
+                }
+                if let Some(block) = last {
                     if !held.bytes.is_empty() && is_usage_chunk(block.data.as_deref()) {
                         self.has_own_usage = true;
                         return Vec::new();

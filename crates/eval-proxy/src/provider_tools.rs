@@ -78,7 +78,7 @@ pub(crate) fn strip(
             named.join(", ")
         ));
     }
-    let bytes = without_tools(api, body).ok_or("its tools cannot be read")?;
+    let bytes = without_tools(api, body).ok_or("its list of tools cannot be parsed")?;
     Ok(Some(StrippedRequest {
         body: bytes.into(),
         tools: named,

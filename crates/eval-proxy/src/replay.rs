@@ -113,7 +113,7 @@ impl ReplayIndex {
                     .and_then(|earlier| BodyShape::continued(&earlier.shape, written, continues)),
             };
             let Some(shape) = shape else {
-                return Err(reader.at(&"the request that it continues does not fit"));
+                return Err(reader.at(&"the exchange that it continues is missing or different"));
             };
             exchange.shape = shape;
             let known = line.conversation.and_then(|number| keys.get(&number));
@@ -123,7 +123,7 @@ impl ReplayIndex {
                     let key = parts.conversation(protocol, &line.request, rules, &redacted);
                     *keys.entry(number).or_insert(key)
                 }
-                _ => return Err(reader.at(&"the conversation has no beginning")),
+                _ => return Err(reader.at(&"the first exchange of the conversation is missing")),
             };
             conversations.entry(key).or_default().push(models.len());
             models.push(exchange);
@@ -271,7 +271,7 @@ impl ReplayIndex {
         let Some(index) = next else {
             let message = match is_known {
                 true => "the agent made a request after the last recorded one of this conversation",
-                false => "the agent began a conversation that the recording does not have",
+                false => "the agent started a conversation that is not in the recording",
             };
             let last = last_item(&requested);
             return ReplayDivergence {
@@ -306,8 +306,7 @@ impl ReplayIndex {
                     pointer: String::new(),
                     recorded: None,
                     requested: None,
-                    message: "the recording is of another prompt, or of an agent with other \
-                              arguments, files or another model"
+                    message: "the recording was made with a different prompt, model or settings of the agent"
                         .to_owned(),
                 };
             }

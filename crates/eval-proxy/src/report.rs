@@ -26,7 +26,7 @@ impl fmt::Display for ReachedLimit {
             ReachedLimit::OtherCalls(limit) => {
                 write!(
                     f,
-                    "the limit of {limit} calls without an answer of a model is reached"
+                    "the limit of {limit} calls that are not turns is reached"
                 )
             }
             ReachedLimit::CostUsd(limit) => write!(f, "the limit of ${limit} is reached"),
@@ -40,7 +40,7 @@ pub struct ReplayDivergence {
     /// The recorded exchange, from 0, that the request was compared with; `None` when the
     /// recording has no further one in this conversation.
     pub exchange: Option<usize>,
-    /// JSON pointer (RFC 6901) into the request's body; empty where there is nothing to compare.
+    /// JSON pointer (RFC 6901) into the request body; empty where there is nothing to compare.
     pub pointer: String,
     /// As normalised, shortened, without secrets; `None` where the value is missing.
     pub recorded: Option<String>,
@@ -113,7 +113,9 @@ pub struct SessionReport {
     /// Requests to model APIs that were passed on or answered from the recording, also failed ones,
     /// lists of models and counts of tokens.
     pub calls: u64,
-    /// Answers of models.
+    /// Requests that left for a server; none in a replay.
+    pub sent: u64,
+    /// Answered calls of models, each one turn, however many choices its answer has.
     pub turns: u64,
     /// Sum over the answers that report it. In a replay: of the recorded answers, which cost
     /// nothing now.

@@ -77,11 +77,11 @@ pub(crate) async fn serve(
         return session.deny(
             None,
             &described(&request),
-            "this path belongs to no model API",
+            "this path is not part of a model API",
         );
     };
     let Some(route) = ApiRoute::of(api, request.method(), request.uri()) else {
-        let why = "this method and path of the API is not passed on";
+        let why = "the proxy does not forward this method and path of the API";
         return session.deny(Some(api), &described(&request), why);
     };
     if !is_authorized(request.headers(), request.uri(), &session.token) {
@@ -97,7 +97,7 @@ pub(crate) async fn serve(
         return session.deny(
             Some(api),
             &described(&request),
-            "no server is set for this API",
+            "no server is configured for this API",
         );
     }
     let reached = lock(&session.ledger).count_call();
@@ -154,19 +154,19 @@ fn parse(method: &Method, body: &Bytes) -> Result<Value, &'static str> {
         return Ok(Value::Null);
     }
     if body.len() > LONGEST_BODY || eval_base::json::is_heavier(body, HEAVIEST_BODY) {
-        return Err("the request's body is too large to be read");
+        return Err("the request body is too large to be read");
     }
     let text = std::str::from_utf8(body).unwrap_or_default();
     // Of a key that is there twice, a server may take the other one.
     match eval_base::unique_keys::from_str(text) {
         Ok(Value::Object(fields)) if fields.keys().any(|name| is_variant(name)) => {
-            Err("a field's name differs from that of the API in its case")
+            Err("the name of a field differs from the API's in upper or lower case")
         }
         Ok(value @ Value::Object(_)) => Ok(value),
         Err(error) if error.to_string().starts_with("duplicate key") => {
-            Err("the request's body has a key twice")
+            Err("the request body has a duplicate key")
         }
-        _ => Err("the request's body is not a JSON object"),
+        _ => Err("the request body is not a JSON object"),
     }
 }
 
@@ -185,14 +185,14 @@ fn is_variant(name: &str) -> bool {
     !read.contains(&name) && read.contains(&name.to_ascii_lowercase().as_str())
 }
 
-/// About what a call takes at most. Fields of other APIs are not read, and the largest counts of
-/// fields that say the same.
-fn most_tokens(protocol: ApiProtocol, value: &Value, bytes: usize) -> TokenCounts {
+/// About what a call takes at most, and how many choices its answer has. Fields of other APIs are not
+/// read, and the largest counts of fields that say the same.
+fn most_tokens(protocol: ApiProtocol, value: &Value, bytes: usize) -> (TokenCounts, u64) {
     let largest = |value: &Value, names: &[&str]| {
         let numbers = names.iter().filter_map(|name| value.get(name)?.as_u64());
         numbers.max()
     };
-    let (output, answers) = match protocol {
+    let (output, choices) = match protocol {
         ApiProtocol::AnthropicMessages => (largest(value, &["max_tokens"]), None),
         ApiProtocol::OpenaiChat => (
             largest(value, &["max_tokens", "max_completion_tokens"]),
@@ -212,13 +212,13 @@ fn most_tokens(protocol: ApiProtocol, value: &Value, bytes: usize) -> TokenCount
             )
         }
     };
-    TokenCounts {
+    let choices = choices.unwrap_or(1).max(1);
+    let most = TokenCounts {
         input: about_tokens(bytes),
-        output: output
-            .unwrap_or(LONG_ANSWER)
-            .saturating_mul(answers.unwrap_or(1).max(1)),
+        output: output.unwrap_or(LONG_ANSWER).saturating_mul(choices),
         ..TokenCounts::default()
-    }
+    };
+    (most, choices)
 }
 
 /// A call that is let in.
@@ -238,6 +238,8 @@ struct PassedCall {
     turn: Option<OpenTurn>,
     /// Of a call that is no turn.
     place: Option<OwnedSemaphorePermit>,
+    /// That the answer has.
+    choices: u64,
     with_usage: Option<Bytes>,
 }
 
@@ -261,16 +263,17 @@ impl ApiCall {
     ) -> Response<ReplyBody> {
         let named = value.get("model").and_then(Value::as_str);
         self.model = self.route.model.clone().or(named.map(str::to_owned));
-        let (mut turn, mut place) = (None, None);
+        let (mut turn, mut place, mut choices) = (None, None, 1);
         if let Some(protocol) = self.protocol() {
             if value.get("background").is_some_and(|value| *value != false) {
-                let why = "answers in the background cannot be counted";
+                let why = "background responses are not supported, because their tokens cannot be counted";
                 return self.session.deny(Some(self.route.api), why, why);
             }
             if let Some(why) = self.unpriced() {
                 return self.session.deny(Some(self.route.api), &why, &why);
             }
-            let most = most_tokens(protocol, &value, self.body.len());
+            let most;
+            (most, choices) = most_tokens(protocol, &value, self.body.len());
             match self.begin_turn(most).await {
                 Ok(begun) => turn = Some(begun),
                 Err(response) => return response,
@@ -321,7 +324,10 @@ impl ApiCall {
         }
         drop(value);
         let Some(upstream) = upstream else {
-            return self.refuse(StatusCode::FORBIDDEN, "no server is set for this API");
+            return self.refuse(
+                StatusCode::FORBIDDEN,
+                "no server is configured for this API",
+            );
         };
         let record = self.record(&parts, path);
         let call = PassedCall {
@@ -330,6 +336,7 @@ impl ApiCall {
             record,
             turn,
             place,
+            choices,
             with_usage,
         };
         let (mut sender, answer) = oneshot::channel();
@@ -377,7 +384,7 @@ impl ApiCall {
         }
         let model = model.unwrap_or("without a name");
         Some(format!(
-            "the model {model} has no price, and the sample has a limit of dollars"
+            "the model {model} has no price, which the limit `cost_usd` requires"
         ))
     }
 
@@ -414,6 +421,7 @@ impl ApiCall {
             record,
             turn,
             place,
+            choices,
             with_usage,
         } = call;
         let upstream = &*upstream;
@@ -466,6 +474,7 @@ impl ApiCall {
             record,
             place,
             protocol: self.protocol(),
+            choices,
             began,
             hides_usage,
         };
@@ -485,7 +494,7 @@ impl ApiCall {
         let settings = &upstream.settings;
         if settings.key.as_ref().is_some_and(|key| key.get().is_none()) {
             return Err(PassError::Settings(
-                "the key of this API is not set".to_owned(),
+                "no key is configured for this API".to_owned(),
             ));
         }
         let url = join(&settings.base_url, &self.route.path)
@@ -502,6 +511,7 @@ impl ApiCall {
             redirects: 0,
         };
         let clients = self.session.clients();
+        lock(&self.session.ledger).add_sent();
         let opened = clients.open(&upstream.client, &request).await;
         opened.map_err(PassError::Net)
     }
@@ -595,7 +605,7 @@ mod tests {
 
     #[test]
     fn fields_of_other_apis_do_not_lower_what_a_call_takes_at_most() {
-        let output = |protocol, value| most_tokens(protocol, &value, 4).output;
+        let output = |protocol, value| most_tokens(protocol, &value, 4).0.output;
         let chat = ApiProtocol::OpenaiChat;
         for foreign in ["generationConfig", "generation_config"] {
             let mut body = json!({"max_completion_tokens": 100_000, "max_tokens": 1, "n": 2});

@@ -53,7 +53,8 @@ impl AgentApi {
         }
     }
 
-    fn default_base_url(self) -> &'static str {
+    /// Where the API's own public server is.
+    pub fn default_base_url(self) -> &'static str {
         match self {
             AgentApi::Anthropic => "https://api.anthropic.com/v1",
             AgentApi::Openai => "https://api.openai.com/v1",

@@ -37,7 +37,7 @@ pub(crate) async fn connect(
         (authority.host().to_owned(), port.unwrap_or(443))
     });
     let Some((host, port)) = target else {
-        let why = "CONNECT needs a host and a port";
+        let why = "CONNECT requires a host and a port";
         return refusal(None, StatusCode::BAD_REQUEST, why);
     };
     let is_allowed = session.hosts.access(&host, port) != HostAccess::Refused;
@@ -116,7 +116,7 @@ pub(crate) async fn forward(
     let uri = request.uri().clone();
     let host = uri.host().unwrap_or_default();
     if uri.scheme_str() != Some("http") {
-        let why = "only http:// addresses are passed on whole; use CONNECT for others";
+        let why = "only http:// URLs are forwarded; use CONNECT for others";
         return refusal(None, StatusCode::BAD_REQUEST, why);
     }
     let there = match reach(&session, host, uri.port_u16().unwrap_or(80)).await {

@@ -51,6 +51,8 @@ pub(super) struct EndedProcess {
     pub ending: Result<ProgramEnding, String>,
     /// The true wait status was told, so nobody but itself ended it.
     pub by_itself: bool,
+    /// Why what it printed could not be written to its file.
+    pub unwritten: Option<String>,
     pub streams: ProgramStreams,
     pub cpu: Duration,
 }
@@ -87,8 +89,7 @@ pub(super) fn conclude(
     };
     let failure = told.as_deref().and_then(|t| t.strip_prefix('F'));
     let unwritten = process.stdout.fault.take();
-    let unwritten = unwritten.map(|error| format!("its output cannot be written: {error}"));
-    let ending = match (failure.map(str::to_owned).or(unwritten), status, stop) {
+    let ending = match (failure.map(str::to_owned), status, stop) {
         (Some(reason), _, _) => Err(reason),
         (_, _, Some(StopReason::Output)) if over => Ok(ProgramEnding::OutputLimit),
         (_, Some(status), _) => Ok(from_status(status, cpu, limits)),
@@ -116,6 +117,7 @@ pub(super) fn conclude(
     EndedProcess {
         ending,
         by_itself: status.is_some(),
+        unwritten: unwritten.map(|error| error.to_string()),
         streams,
         cpu,
     }

@@ -21,6 +21,9 @@ pub enum SandboxError {
     /// executable.
     #[error("{program} could not be started in the sandbox: {reason}")]
     CannotStart { program: String, reason: String },
+    /// The program ran, but the harness could not write what it printed.
+    #[error("the output of the program cannot be written: {0}")]
+    OutputUnwritten(String),
     /// The request itself makes no sense, for example a file outside the working folder.
     #[error("{0}")]
     BadRequest(String),

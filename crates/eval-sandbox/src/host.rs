@@ -33,6 +33,10 @@ const WORKSPACE_TMP_MB: u64 = 512;
 const WORKSPACE_TMP_INODES: u64 = 65_536;
 /// How often the size of a folder on the host is looked at; each look walks through it.
 const LOOK_AT_DISK: Duration = Duration::from_millis(100);
+/// A workspace is looked at earlier when this part of its limit was written to the disk.
+const LOOK_PARTS: u64 = 16;
+/// A disk fills when this part of the limit was written to it between two looks.
+const FILL_PARTS: u64 = 64;
 /// Looking at a workspace takes at most one part in this many of a worker's time.
 const LOOKS_SHARE: u32 = 20;
 /// How long a keeper may take to end what is left and to remove the folder.
@@ -122,19 +126,23 @@ pub(super) struct DiskWatch {
     /// Also into folders that their owner shut, whose modes it changes. Else only when the disk
     /// fills, since a workspace is kept.
     pub looks_into_all: bool,
-    /// Bytes that were free at the start.
+    /// Bytes that were free at the start, when the folders were last looked at, and when the disk was.
     free: Option<u64>,
+    free_at_look: Option<u64>,
+    free_seen: Option<u64>,
     next_look: Instant,
 }
 
 impl DiskWatch {
     pub fn new(folders: Vec<PathBuf>, most: (u64, u64)) -> Self {
-        let free = folders.first().and_then(|path| free_bytes(path));
+        let free = free_in(&folders);
         DiskWatch {
             folders,
             most,
             looks_into_all: true,
             free,
+            free_at_look: free,
+            free_seen: free,
             next_look: Instant::now(),
         }
     }
@@ -144,10 +152,14 @@ impl DiskWatch {
     /// takes.
     pub fn is_over(&mut self, unlinked: impl FnOnce() -> u64) -> bool {
         let now = Instant::now();
-        if now < self.next_look {
+        let (bytes, files) = self.most;
+        let free = free_in(&self.folders);
+        // Not of a cell's own folder, which is small against what others write.
+        let fills = !self.looks_into_all && has_lost(self.free_at_look, free, bytes / LOOK_PARTS);
+        if now < self.next_look && !fills {
             return false;
         }
-        let (bytes, files) = self.most;
+        self.free_at_look = free;
         let shut = self.looks_into_all || self.has_filled(bytes);
         let over = self
             .folders
@@ -160,14 +172,31 @@ impl DiskWatch {
         over
     }
 
+    /// Whether so much was written to the disk since this was last called that the limit is soon
+    /// reached.
+    pub fn is_filling(&mut self) -> bool {
+        let free = free_in(&self.folders);
+        let before = std::mem::replace(&mut self.free_seen, free);
+        has_lost(before, free, self.most.0 / FILL_PARTS)
+    }
+
     /// Whether so many bytes fewer are free than at the start; other programs count, too.
     fn has_filled(&self, bytes: u64) -> bool {
-        let now = self.folders.first().and_then(|path| free_bytes(path));
-        match (self.free, now) {
-            (Some(before), Some(now)) => before.saturating_sub(now) > bytes,
-            _ => true,
-        }
+        let free = free_in(&self.folders);
+        free.is_none() || self.free.is_none() || has_lost(self.free, free, bytes)
     }
+}
+
+/// Bytes that are free on the disk of the folders.
+fn free_in(folders: &[PathBuf]) -> Option<u64> {
+    folders.first().and_then(|path| free_bytes(path))
+}
+
+fn has_lost(before: Option<u64>, now: Option<u64>, bytes: u64) -> bool {
+    let lost = before
+        .zip(now)
+        .map(|(before, now)| before.saturating_sub(now));
+    lost.is_some_and(|lost| lost > bytes)
 }
 
 /// A running cell. Dropping it ends the cell and everything in it.
@@ -382,5 +411,28 @@ fn new_scratch() -> PathBuf {
         if std::fs::symlink_metadata(&path).is_err() {
             return path;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workspace_is_looked_at_early_when_the_disk_fills() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a"), vec![0; 2 << 20]).unwrap();
+        let mut watch = DiskWatch::new(vec![folder.path().to_owned()], (1 << 20, 100));
+        watch.next_look += Duration::from_secs(3600);
+        watch.free_at_look = Some(0);
+        assert!(!watch.is_over(|| 0), "it is not the time");
+        watch.free_at_look = Some(u64::MAX);
+        assert!(!watch.is_over(|| 0), "a cell's own folder has its times");
+        watch.looks_into_all = false;
+        assert!(watch.is_over(|| 0));
+        watch.free_seen = Some(u64::MAX);
+        assert!(watch.is_filling());
+        watch.free_seen = Some(0);
+        assert!(!watch.is_filling());
     }
 }

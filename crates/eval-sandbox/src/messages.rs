@@ -218,6 +218,7 @@ mod tests {
     fn an_interpreter_that_did_not_start_is_no_failure_of_the_candidate() {
         let ended = |ending| EndedProcess {
             ending,
+            unwritten: None,
             by_itself: false,
             streams: super::super::types::ProgramStreams::default(),
             cpu: std::time::Duration::ZERO,

@@ -142,6 +142,9 @@ pub(super) fn conclude(
         program: program.to_owned(),
         reason,
     })?;
+    if let Some(reason) = ended.unwritten {
+        return Err(SandboxError::OutputUnwritten(reason));
+    }
     Ok(ProgramResult {
         ending,
         streams: ended.streams,

@@ -19,7 +19,8 @@ use super::types::{ProgramEnding, ProgramLimits};
 /// How often the memory of the tree is looked at.
 const LOOK_AT_MEMORY: Duration = Duration::from_millis(25);
 /// The same for a job that has run for long, where the kernel bounds what all of it holds: many such
-/// jobs, such as agents that wait for their models, would else keep a processor busy.
+/// jobs, such as agents that wait for their models, would else keep a processor busy. Not while the
+/// disk fills.
 const LOOK_AT_LONG_JOB: Duration = Duration::from_millis(200);
 /// A job that has run for this long is a long one.
 const LONG_JOB: Duration = Duration::from_secs(2);
@@ -420,7 +421,8 @@ impl<'c> RunningJob<'c> {
         } else if running && now >= self.next_look {
             self.look();
             let is_long = self.link.cgroup.is_some() && self.started.elapsed() > LONG_JOB;
-            let pause = if is_long {
+            let fills = self.disk.as_mut().is_some_and(DiskWatch::is_filling);
+            let pause = if is_long && !fills {
                 LOOK_AT_LONG_JOB
             } else {
                 LOOK_AT_MEMORY

@@ -397,7 +397,7 @@ fn try_overlay(
     match (result.ending, said.as_str()) {
         (ProgramEnding::Exited(0), "renames" | "no renames") if holds => Ok(said == "renames"),
         (ProgramEnding::Exited(0), _) if !holds => Err(cannot_mount(
-            "an overlay does not keep its layers apart".to_owned(),
+            "a trial overlay did not keep changes in its upper layer".to_owned(),
         )),
         (ProgramEnding::Exited(1), reason) => Err(cannot_mount(reason.to_owned())),
         (ending, _) => Err(cannot_mount(format!("a trial job {ending}"))),

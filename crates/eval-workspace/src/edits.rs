@@ -209,6 +209,10 @@ impl<'t> WorkspaceEdits<'t> {
         &self.special
     }
 
+    pub(crate) fn after(&self) -> &Folder {
+        &self.after
+    }
+
     pub(crate) fn into_after(self) -> Folder {
         self.after
     }

@@ -5,7 +5,8 @@
 //! lists of paths and a diff in git's format ([`WorkspaceEdits::compare`]), and the protected files
 //! that have to be put back before tests run ([`WorkspaceEdits::restore_plan`]). [`apply_patch`] is
 //! the way back: it lays such a diff on a folder. What a diff cannot hold (empty folders, `.git`, pipes)
-//! is in [`LeftEntry`]s.
+//! is in [`LeftEntry`]s. These, and a patch that [`patch_template`] reads, can also be put in the upper
+//! folder of an overlay ([`LeftEntry::put_in_layer`]), without a copy of the template.
 //!
 //! What a program leaves is hostile: links to anywhere, FIFOs, files without rights, trees of any
 //! depth, names that are not UTF-8. No link below a folder is followed here, and nothing is run: no
@@ -48,6 +49,7 @@ mod copy;
 mod edits;
 mod error;
 mod folder;
+mod layer;
 mod left;
 mod listing;
 mod look;
@@ -69,7 +71,7 @@ pub use error::TreeError;
 pub use left::LeftEntry;
 pub use listing::{Listing, TreeEntry, list_source, list_tree};
 pub use look::EntryNow;
-pub use patch::{PatchError, apply_patch};
+pub use patch::{PatchError, apply_patch, patch_template};
 pub use path::{PathError, PathGlobs, WorkspacePath};
 pub use restore::RestorePlan;
 pub use template::TemplateView;

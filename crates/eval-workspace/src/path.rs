@@ -28,9 +28,9 @@ pub enum PathError {
     Absolute(String),
     #[error("`{0}` has an empty part, `.` or `..`")]
     Part(String),
-    #[error("`{0}` holds a zero byte")]
+    #[error("`{0}` contains a zero byte")]
     Zero(String),
-    #[error("`{0}` is not text in git's quotes")]
+    #[error("`{0}` is not a path as git quotes it")]
     Quotes(String),
 }
 
@@ -331,13 +331,13 @@ mod tests {
             (b"./a", "`./a` has an empty part, `.` or `..`"),
             (b"a//b", "`a//b` has an empty part, `.` or `..`"),
             (b"a/", "`a/` has an empty part, `.` or `..`"),
-            (b"a\0b", "`\"a\\000b\"` holds a zero byte"),
+            (b"a\0b", "`\"a\\000b\"` contains a zero byte"),
         ] {
             assert_eq!(WorkspacePath::new(bytes).unwrap_err().to_string(), message);
         }
         assert_eq!(
             "\"a".parse::<WorkspacePath>().unwrap_err().to_string(),
-            "`\"a` is not text in git's quotes"
+            "`\"a` is not a path as git quotes it"
         );
     }
 

@@ -3,11 +3,12 @@
 use std::io;
 use std::path::Path;
 
-use rustix::fs::{FileType, Mode, mknodat};
+use rustix::fs::FileType;
 
 use crate::edits::{AfterEntry, WorkspaceEdits};
 use crate::error::TreeError;
 use crate::folder::Folder;
+use crate::layer::make_whiteout;
 use crate::listing::TreeEntry;
 use crate::path::{PathGlobs, WorkspacePath};
 use crate::template::TemplateView;
@@ -104,16 +105,7 @@ impl RestorePlan<'_> {
             }
             covered = Some(path);
             let folder = folder_for(&layer, path, owner);
-            let made = folder.and_then(|folder| {
-                let mode = Mode::RUSR | Mode::WUSR;
-                Ok(mknodat(
-                    &folder,
-                    path.name(),
-                    FileType::CharacterDevice,
-                    mode,
-                    0,
-                )?)
-            });
+            let made = folder.and_then(|folder| make_whiteout(&folder, path));
             made.map_err(TreeError::at(path.as_bytes()))?;
         }
         Ok(())

@@ -183,7 +183,7 @@ pub fn remove_tree(path: &Path) -> Result<(), TreeError> {
 
 impl Folder {
     /// Moves `entry` of another folder here, in place of what is there.
-    fn move_in(&self, from: &Folder, entry: &[u8]) -> io::Result<()> {
+    pub(crate) fn move_in(&self, from: &Folder, entry: &[u8]) -> io::Result<()> {
         let name = OsStr::from_bytes(entry);
         Ok(renameat(from, name, self, name)?)
     }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::compare::share;
 use super::CheckFormat;
+use super::compare::share;
 use crate::cli::completions::{NameKind, by};
 
 #[derive(Debug, Args)]

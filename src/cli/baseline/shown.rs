@@ -157,7 +157,7 @@ pub(in crate::cli) fn text_lines(old: &str, new: &str, most: usize) -> Lines {
         }
     }
     if lines.is_empty() {
-        lines.push(line(TextTone::Dim, "only the ends of lines differ"));
+        lines.push(line(TextTone::Dim, "only the line endings differ"));
     }
     bounded(lines, most)
 }

@@ -45,7 +45,7 @@ fn prune(console: &Console, args: &CachePruneArgs) -> CliResult {
     let file = place(&args.place)?;
     let now = Timestamp::now().as_second();
     let before = args.older_than.map(|age| (now - age.0).div_euclid(86_400));
-    told(
+    write_cleanup(
         console,
         &file,
         cache::prune(&file, before, args.max_size).map_err(failure)?,
@@ -87,7 +87,7 @@ fn clear(console: &Console, args: &CacheClearArgs) -> CliResult {
     } else {
         Some(&fits)
     };
-    told(console, &file, cache::clear(&file, fits).map_err(failure)?)
+    write_cleanup(console, &file, cache::clear(&file, fits).map_err(failure)?)
 }
 
 /// Asks on the terminal. Where nobody can answer, nothing is removed unasked.
@@ -115,7 +115,7 @@ fn agreed(file: &Path, entries: u64) -> Result<bool, CliFailure> {
     ))
 }
 
-fn told(console: &Console, file: &Path, freed: Option<CacheCleanup>) -> CliResult {
+fn write_cleanup(console: &Console, file: &Path, freed: Option<CacheCleanup>) -> CliResult {
     let text = match freed {
         None => format!("there is no cache at {}\n", file.display()),
         Some(freed) => page::freed(&freed),

@@ -38,7 +38,7 @@ pub fn bar(state: &ProgressState, options: &TerminalOptions, now: Duration) -> V
         let _ = counts(&mut page, state, now);
     }
     if let Some(traffic) = &state.traffic {
-        let _ = asked(&mut page, traffic);
+        let _ = write_traffic(&mut page, traffic);
     }
     for (label, time) in state.slowest(SLOWEST, SLOW, now) {
         let time = span_of(time);
@@ -200,7 +200,7 @@ fn count_spans(
 }
 
 /// How models are asked, with what there is room for.
-fn asked(page: &mut TerminalLines, now: &TrafficNow) -> std::io::Result<()> {
+fn write_traffic(page: &mut TerminalLines, now: &TrafficNow) -> std::io::Result<()> {
     let mut spans = Vec::new();
     let mut room = page.width();
     for (tone, part) in asking::parts(now) {

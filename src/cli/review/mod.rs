@@ -1,5 +1,6 @@
 //! `eval-harness review`: outputs of a run, rated by a person.
 
+mod page;
 mod terminal;
 
 use std::path::{Path, PathBuf};
@@ -15,7 +16,8 @@ use crate::journal;
 use crate::load::project_root;
 use crate::model::RunStarted;
 use crate::ratings::{RatingStore, store_dir};
-use crate::review::{self, ReviewError, ReviewSession, SessionOptions};
+use crate::review::{self, ReviewError, ReviewQueue, ReviewSession, SessionOptions};
+use crate::review_page::SessionOpener;
 use crate::run::harness_version;
 use eval_base::clock::SystemClock;
 use eval_base::text::{one_line, plural};
@@ -24,7 +26,15 @@ use eval_base::text::{one_line, plural};
 const SHOWN_PROBLEMS: usize = 5;
 
 pub fn review(console: &Console, args: &RunReviewArgs) -> CliResult {
-    let session = open(console, args)?;
+    if !args.import.is_empty() {
+        return page::take_back(console, args);
+    }
+    let first = args.reviewers.first().map(String::as_str);
+    let name = reviewer(args.reviewer.as_deref().or(first))?;
+    let session = opened(console, args, &name, args.queue)?;
+    if let Some(address) = args.serve {
+        return page::serve(console, args, address, session);
+    }
     if session.is_empty() {
         console.note(&format!(
             "there is nothing to review for {} in run {}; `--queue all` offers every output",
@@ -33,11 +43,15 @@ pub fn review(console: &Console, args: &RunReviewArgs) -> CliResult {
         ));
         return Ok(ExitCode::Pass);
     }
-    terminal::review(console, session)
+    match &args.export {
+        Some(path) => page::write_page(console, args, path, &session),
+        None if args.cli => terminal::review(console, session),
+        None => page::page(console, args, session),
+    }
 }
 
-/// The session that the arguments mean; says what it leaves out.
-fn open(console: &Console, args: &RunReviewArgs) -> Result<ReviewSession, CliFailure> {
+/// What opens the session of a reviewer of the run that the arguments name.
+fn opener(args: &RunReviewArgs, queue: ReviewQueue) -> Result<SessionOpener, CliFailure> {
     let results = results_dir(
         args.place.suite.as_deref(),
         args.place.output_dir.as_deref(),
@@ -45,19 +59,40 @@ fn open(console: &Console, args: &RunReviewArgs) -> Result<ReviewSession, CliFai
     let paths = journal::find_run(&results, &args.run)?;
     let started = journal::started(&paths.journal())?;
     let root = root(args.place.suite.as_deref(), &started)?;
-    let session = ReviewSession::open(SessionOptions {
-        results,
-        run: args.run.clone(),
-        beside: args.beside.clone(),
-        store: store_dir(&root, &started.run.suite_name),
-        reviewer: reviewer(args.reviewer.as_deref())?,
-        queue: args.queue,
-        blind: args.blind.then_some(true),
-        seed: args.seed,
-        repeats: args.repeats,
-        clock: Arc::new(SystemClock),
-        tool: harness_version().to_owned(),
-    });
+    let store = store_dir(&root, &started.run.suite_name);
+    // `latest` may be another run later.
+    let run = match args.run.as_str() {
+        "latest" => paths.run_id,
+        named => named.to_owned(),
+    };
+    let beside = args.beside.clone();
+    let blind = args.blind.then_some(true);
+    let (seed, repeats) = (args.seed, args.repeats);
+    Ok(Box::new(move |reviewer: &str| {
+        ReviewSession::open(SessionOptions {
+            results: results.clone(),
+            run: run.clone(),
+            beside: beside.clone(),
+            store: store.clone(),
+            reviewer: reviewer.to_owned(),
+            queue,
+            blind,
+            seed,
+            repeats,
+            clock: Arc::new(SystemClock),
+            tool: harness_version().to_owned(),
+        })
+    }))
+}
+
+/// The session of a reviewer; says what it leaves out.
+fn opened(
+    console: &Console,
+    args: &RunReviewArgs,
+    reviewer: &str,
+    queue: ReviewQueue,
+) -> Result<ReviewSession, CliFailure> {
+    let session = opener(args, queue)?(reviewer);
     let session = session.map_err(failure)?;
     for problem in session.problems().iter().take(SHOWN_PROBLEMS) {
         console.warn(&problem.to_string());

@@ -138,7 +138,8 @@ fn shown(item: &ReviewItem, index: usize, progress: ReviewProgress) -> String {
     let ReviewProgress { done, total, .. } = progress;
     let mut section = |title: &str, body: &str| {
         let body = sanitize(body.trim_end());
-        text.push_str(&format!("--- {title}\n{body}\n"));
+        let end = if body.is_empty() { "" } else { "\n" };
+        text.push_str(&format!("--- {title}\n{body}{end}"));
     };
     let title = format!(
         "{} of {total} ({done} done): {}/{}",
@@ -271,6 +272,13 @@ fn range(scale: &RatingScale) -> [i64; 2] {
 }
 
 fn parsed(line: &str, item: &ReviewItem) -> Result<ReviewCommand, String> {
+    // Letters may also be commands: `c b a` is a ranking.
+    if item.scale.kind == RatingKind::Ranking
+        && let Ok(order) = ranking(line, item)
+        && order.iter().flatten().count() == item.outputs.len()
+    {
+        return Ok(ReviewCommand::Rate(Rating::Ranking { order }));
+    }
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     match (word, rest.trim()) {
         ("c", text) if !text.is_empty() => return Ok(ReviewCommand::Comment(text.to_owned())),
@@ -391,6 +399,8 @@ mod tests {
             said("4 5", &one),
             said("4 5", &two),
             said("b a = c", &ranked),
+            said("c b a", &ranked),
+            said("c better", &ranked),
             said("b d", &ranked),
             said("q", &ranked),
         ];
@@ -402,6 +412,8 @@ mod tests {
         4 5: type 1 number, or ? for help
         4 5: Rate(Likert { scores: {"clear": 4, "right": 5} })
         b a = c: Rate(Ranking { order: [["sha256:B"], ["sha256:A", "sha256:C"]] })
+        c b a: Rate(Ranking { order: [["sha256:C"], ["sha256:B"], ["sha256:A"]] })
+        c better: Comment("better")
         b d: there is no output `D`; type the letters, best first, or ? for help
         q: Quit
         "#);

@@ -200,7 +200,7 @@ fn imported(line: &str) -> &str {
 }
 
 fn pattern(text: &str) -> Result<Regex, String> {
-    Regex::new(text).map_err(|error| format!("the harness has a wrong pattern: {error}"))
+    Regex::new(text).map_err(|error| format!("internal error: invalid pattern: {error}"))
 }
 
 pub(super) async fn grade(

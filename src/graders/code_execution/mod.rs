@@ -157,8 +157,8 @@ pub struct CodeExecution {
 pub enum CodeTests {
     /// Program text that defines `check(candidate)`; the harness calls it with the entry point.
     Check { code: String },
-    /// Program text that defines `check(solution)`; the harness calls it with the text of the
-    /// candidate's code, which runs only where the tests run it.
+    /// Program text that defines `check(solution)`. The harness calls it with the code of the
+    /// candidate as a text; the code runs only if the tests execute it.
     AnswerText { code: String },
     /// Assert statements, in order.
     Asserts { asserts: Vec<String> },

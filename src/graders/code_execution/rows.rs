@@ -44,7 +44,7 @@ pub(crate) async fn grade(
                 outcome: Err(failure),
                 ..
             }) => {
-                let (_, why) = told(&failure, grader);
+                let (_, why) = cause_and_reason(&failure, grader);
                 return errored(format!("the reference can't be run: {why}"));
             }
             Err(error) => return not_run(METHOD, &error),
@@ -70,11 +70,11 @@ pub(crate) async fn grade(
                 ..
             },
         ) => {
-            let (_, why) = told(failure, grader);
+            let (_, why) = cause_and_reason(failure, grader);
             errored(why)
         }
         Err(failure) => {
-            let (cause, why) = told(failure, grader);
+            let (cause, why) = cause_and_reason(failure, grader);
             Grade::failed(GraderType::Code, METHOD, cause, why)
         }
     };
@@ -102,7 +102,7 @@ fn cell(value: &Value) -> Value {
     }
 }
 
-fn told(failure: &QueryFailure, grader: &CodeExecution) -> (Cause, String) {
+fn cause_and_reason(failure: &QueryFailure, grader: &CodeExecution) -> (Cause, String) {
     let of = |step: &QueryStep| match step {
         QueryStep::Setup => "the setup",
         QueryStep::Statements => "the SQL",
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn rows_and_columns_are_compared_as_sqlite_has_them() {
-        let told = |test: RowsTest, actual: &QueryTable, wanted: &QueryTable| {
+        let compared = |test: RowsTest, actual: &QueryTable, wanted: &QueryTable| {
             let grade = judge(&test, actual, wanted);
             format!("{} {}", grade.outcome, grade.reason)
         };
@@ -249,29 +249,29 @@ mod tests {
         let turned = table(&["n", "m"], json!([[2.5, null], [1.0, "x"]]));
         let blob = table(&["z"], json!([[{"$bytes": "00ff"}]]));
         let lines = [
-            told(test(None, false), &two, &turned),
-            told(test(None, true), &two, &turned),
-            told(test(Some(&["A", "B"]), false), &two, &turned),
-            told(test(Some(&["a", "c"]), false), &two, &turned),
-            told(test(None, false), &two, &blob),
-            told(test(None, false), &blob, &blob),
-            told(test(None, false), &table(&["z"], json!([])), &blob),
-            told(
+            compared(test(None, false), &two, &turned),
+            compared(test(None, true), &two, &turned),
+            compared(test(Some(&["A", "B"]), false), &two, &turned),
+            compared(test(Some(&["a", "c"]), false), &two, &turned),
+            compared(test(None, false), &two, &blob),
+            compared(test(None, false), &blob, &blob),
+            compared(test(None, false), &table(&["z"], json!([])), &blob),
+            compared(
                 test(None, false),
                 &table(&[], json!([])),
                 &table(&[], json!([])),
             ),
-            told(
+            compared(
                 test(None, false),
                 &table(&["z"], json!([])),
                 &table(&[], json!([])),
             ),
-            told(
+            compared(
                 test(None, false),
                 &table(&["z"], json!([])),
                 &table(&["z", "y"], json!([])),
             ),
-            told(
+            compared(
                 test(None, false),
                 &table(&["z"], json!([["1"]])),
                 &table(&["z"], json!([[1]])),

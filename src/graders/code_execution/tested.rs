@@ -15,7 +15,7 @@ use crate::load::{Code, DescribedLanguage, Node, Problem, Span, SuiteDesk, langu
 use crate::model::{ConfiguredExecutor, Executor, StdoutComparison, TestsWord};
 
 /// The key of each kind of tests.
-fn given(spec: &CodeExecutionSpec) -> Vec<(&'static str, TestsWord)> {
+fn test_keys(spec: &CodeExecutionSpec) -> Vec<(&'static str, TestsWord)> {
     [
         ("test", TestsWord::Test, spec.test.is_some()),
         ("asserts", TestsWord::Asserts, !spec.asserts.0.is_empty()),
@@ -55,7 +55,7 @@ pub(crate) fn tests(
     executor: &Executor,
 ) -> Option<CodeTests> {
     let possible = possible(executor);
-    let given = given(spec);
+    let given = test_keys(spec);
     let (key, word) = match given.as_slice() {
         [] => {
             let message = "`code_execution` has no tests, so it would test nothing";

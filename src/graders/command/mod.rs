@@ -337,12 +337,12 @@ fn read_verdict(
                     Ok((file, file.len() > limits::GRADER_STDOUT))
                 }
                 (CommandVerdict::JsonFile, None) if doubted => Err(
-                    "the file with the name in EVAL_VERDICT was opened several times, replaced or moved, so another \
+                    "the file that EVAL_VERDICT names was opened several times, replaced or moved, so another \
                      process may have written it; open it once and write to it"
                         .to_owned(),
                 ),
                 (CommandVerdict::JsonFile, None) => {
-                    Err("it wrote no file with the name in EVAL_VERDICT".to_owned())
+                    Err("it did not write the file that EVAL_VERDICT names".to_owned())
                 }
                 _ => Ok((ended.stdout.as_slice(), ended.stdout_truncated)),
             };

@@ -148,7 +148,10 @@ impl CommandGrader {
         bench: &WorkspaceBench<'_>,
     ) -> Result<Grade, WorkspaceFault> {
         let Some(own) = &self.workspace else {
-            return Ok(errored(Cause::Harness, "the grader runs in no workspace"));
+            return Ok(errored(
+                Cause::Harness,
+                "the grader has no workspace to run in",
+            ));
         };
         let workspace = bench.workspace;
         if let Some(why) = self.ambiguous_word(own, bench).await? {
@@ -174,7 +177,7 @@ impl CommandGrader {
                 if !is_changed_program(&own.cwd, program, workspace).await? {
                     return Err(fault);
                 }
-                let why = format!("`{program}` can't be started any more: {fault}");
+                let why = format!("`{program}` can no longer be started: {fault}");
                 // A wrong answer would pass where the grader is negated.
                 let grade = Grade::failed(GraderType::Code, METHOD, Cause::NoCode, why);
                 return Ok(grade.with_trust(Trust::InProcess));
@@ -207,7 +210,7 @@ impl CommandGrader {
             }
         };
         let mut not_defended = changed_words(&own.argv, &own.cwd, workspace);
-        let reads = "code of the workspace that the program loads, or runs before it read what is expected, and that reads it";
+        let reads = "code of the workspace that the program loads or runs before it has read the expected value, and that reads this value";
         if self.expected.is_some() {
             not_defended.push(reads.to_owned());
         }

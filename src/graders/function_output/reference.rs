@@ -74,7 +74,8 @@ pub(super) fn set_tolerances(grader: &FunctionOutput, calls: &mut [ExpectedRetur
     }
 }
 
-/// What the reference solution returns for all calls of a grader; the error is the grade.
+/// The return values of the reference solution, one for each call of the grader. The error is the
+/// grade of the sample.
 pub(super) async fn answers(
     grader: &FunctionOutput,
     reference: &ReferenceFunction,

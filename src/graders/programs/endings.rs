@@ -158,7 +158,7 @@ pub(crate) fn not_run(method: &str, error: &SandboxError) -> Grade {
             Cause::ExecutorMissing
         }
         SandboxError::Unavailable { .. } | SandboxError::Lost(_) => Cause::SandboxUnavailable,
-        SandboxError::BadRequest(_) => Cause::Harness,
+        SandboxError::BadRequest(_) | SandboxError::OutputUnwritten(_) => Cause::Harness,
     };
     Grade::errored(GraderType::Code, method, cause, error.to_string())
 }

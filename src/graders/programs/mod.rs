@@ -82,7 +82,7 @@ pub(crate) trait CandidateCode: Sync {
     /// The program in an output, or why there is none.
     fn program(&self, value: &OutputValue) -> Result<String, String>;
 
-    /// The grade of every candidate, if the demands of the suite do not allow to run any.
+    /// The grade of all candidates if the suite does not allow this grader to run code; else `None`.
     fn refuse<'g>(&'g self, _bench: &'g TestBench<'g>) -> BoxedFuture<'g, Option<Grade>> {
         Box::pin(async { None })
     }
@@ -207,7 +207,11 @@ pub(crate) fn allows_in_process(desk: &mut SuiteDesk, at: Span, what: &str) -> b
         demanded.name()
     );
     let problem = Problem::error(Code::GraderConflict, at, message);
-    desk.push(problem.hint("remove one of them: the suite sets the minimum that it accepts"));
+    desk.push(
+        problem.hint(
+            "remove one of them: `sandbox.trust` sets the minimum for all graders of the suite",
+        ),
+    );
     false
 }
 

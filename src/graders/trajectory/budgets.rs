@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::TrajectoryRules;
 use super::rules::{RuleFinding, RuleState, SeenTrajectory};
 use crate::model::{Grade, USAGE_IS_LOWER_BOUND};
-use eval_agents::trajectory::{PerformedCall, Trajectory};
+use eval_agents::trajectory::{PerformedCall, REPLAYED, Trajectory};
 use eval_base::text::plural;
 use eval_stats::stays_within;
 
@@ -193,7 +193,7 @@ fn bound(
         state: match actual {
             None => RuleState::Unknown(format!("the trajectory does not report {unit}")),
             Some(n) if stays_within(n, max) && is_lower_bound => RuleState::Unknown(format!(
-                "more {unit} may have been used than the {n} that are known"
+                "at least {n} {unit} were used, and the exact number is not known"
             )),
             Some(n) => seen.at_most(stays_within(n, max)),
         },
@@ -206,8 +206,12 @@ fn tokens(trajectory: &Trajectory) -> Option<u64> {
     totals.prompt_tokens?.checked_add(totals.completion_tokens?)
 }
 
-/// From the first step to the last, where both have times.
+/// From the first step to the last, where both have times. A replay does not take that of the model.
 fn duration(trajectory: &Trajectory) -> Option<f64> {
+    let extra = trajectory.extra.as_ref();
+    if extra.is_some_and(|extra| extra.contains_key(REPLAYED)) {
+        return None;
+    }
     let mut own = trajectory.steps.iter().filter(|step| !step.is_copied());
     let first = own.next()?;
     let last = own.next_back().unwrap_or(first).time()?;
@@ -232,7 +236,7 @@ fn silent_call(seen: &SeenTrajectory<'_>) -> Option<RuleState> {
 
 fn silence(call: &PerformedCall<'_>, seen: &SeenTrajectory<'_>) -> RuleState {
     RuleState::Unknown(format!(
-        "it is not reported whether `{}` failed (step {})",
+        "the trajectory does not report whether `{}` failed (step {})",
         call.call.function_name,
         seen.step_of(call)
     ))

@@ -196,12 +196,8 @@ impl MethodSettings for TrajectorySpec {
         "skill_not_used",
     ];
 
-    fn resolve(
-        &self,
-        desk: &mut SuiteDesk,
-        node: &Node,
-        _case: CaseExpectation,
-    ) -> ResolvedGraders {
+    fn resolve(&self, desk: &mut SuiteDesk, node: &Node, case: CaseExpectation) -> ResolvedGraders {
+        case.warn_without_trajectory(desk, "trajectory", node.span);
         let mut place = SettingPlace { desk, node };
         let rules = TrajectoryRules {
             used: place.counts("used", &self.used, |_| 1)?,
@@ -269,7 +265,7 @@ impl TrajectorySpec {
         if let (Some(min), Some(max)) = (self.min_steps, self.max_steps)
             && min > max
         {
-            let message = format!("no number of steps is at least {min} and at most {max}");
+            let message = format!("`min_steps` ({min}) is greater than `max_steps` ({max})");
             return place.conflict("max_steps", message);
         }
         if self.min_steps == Some(0) {
@@ -371,7 +367,7 @@ impl SettingPlace<'_, '_> {
             let name = &count.name;
             if count.min == 0 && count.max.is_none() {
                 let at = self.node.locate(&format!("/{key}"));
-                let message = format!("any number of uses of `{name}` passes");
+                let message = format!("every number of uses of `{name}` passes");
                 return self
                     .desk
                     .refuse(incomplete(at, &message, "set `min` above 0, or `max`"));

@@ -1,5 +1,7 @@
 //! What becomes of each rule, and the grade of all of them.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value, json};
 
 use super::{METHOD, TrajectoryRules};
@@ -120,25 +122,25 @@ impl<'t> SeenTrajectory<'t> {
 /// Brings calls of several conversations into the order of their times. Without times, or with calls
 /// that only the conversation with the model has, it is not known.
 fn sort_by_time(trajectory: &Trajectory, calls: &mut [PerformedCall<'_>]) -> Option<String> {
-    let refers = |id: &str| {
-        let steps = trajectory
-            .subagent_trajectories
-            .iter()
-            .flat_map(|one| &one.steps);
-        let results = trajectory
-            .steps
-            .iter()
-            .chain(steps)
-            .flat_map(|step| step.results());
-        let mut references = results.flat_map(|result| &result.subagent_trajectory_ref);
-        references.any(|one| one.trajectory_id.as_deref() == Some(id))
-    };
+    let steps = trajectory
+        .subagent_trajectories
+        .iter()
+        .flat_map(|one| &one.steps);
+    let results = trajectory
+        .steps
+        .iter()
+        .chain(steps)
+        .flat_map(|step| step.results());
+    let references = results.flat_map(|result| &result.subagent_trajectory_ref);
+    let referred: HashSet<&str> = references
+        .filter_map(|one| one.trajectory_id.as_deref())
+        .collect();
     // The place of a subagent is that of the call that started it.
     let is_apart = |made: &PerformedCall<'_>| {
         made.step.is_unprinted()
-            || made
-                .trajectory_id
-                .is_some_and(|id| trajectory.trajectory_id.as_deref() != Some(id) && !refers(id))
+            || made.trajectory_id.is_some_and(|id| {
+                trajectory.trajectory_id.as_deref() != Some(id) && !referred.contains(id)
+            })
     };
     if calls.len() < 2 || !calls.iter().any(is_apart) {
         return None;
@@ -148,23 +150,18 @@ fn sort_by_time(trajectory: &Trajectory, calls: &mut [PerformedCall<'_>]) -> Opt
         return None;
     }
     Some(
-        "the calls are of several records without times, so that their order is not known"
+        "the order of the calls is unknown: they are from several conversations, and some have no time"
             .to_owned(),
     )
 }
 
 /// A few of the words, and how many more there are.
 pub(super) fn listed(words: Vec<String>) -> String {
-    let shown = words
-        .iter()
-        .take(limits::GRADE_ENTRIES)
-        .map(|word| in_reason(word));
-    let shown = shown.collect::<Vec<_>>().join(", ");
-    match words.len().saturating_sub(limits::GRADE_ENTRIES) {
-        _ if words.is_empty() => "none".to_owned(),
-        0 => shown,
-        more => format!("{shown} and {more} more"),
+    if words.is_empty() {
+        return "none".to_owned();
     }
+    let shown = words.iter().map(|word| in_reason(word));
+    eval_base::text::listed(shown, limits::GRADE_ENTRIES, words.len(), ", ")
 }
 
 /// Why a trajectory does not have all that the agent did, if so.
@@ -184,13 +181,13 @@ fn add_gaps<'t>(trajectory: &'t Trajectory, outer: &[&'t Trajectory], gaps: &mut
     );
     if let Some(file) = &trajectory.continued_trajectory_ref {
         gaps.push(format!(
-            "the trajectory is continued in `{}`, which is not part of it",
+            "the trajectory continues in `{}`, which is not embedded",
             in_reason(file)
         ));
     }
     if let Some(step) = trajectory.steps.iter().find(|step| step.is_copied()) {
         gaps.push(format!(
-            "step {} is copied from another trajectory, which is not part of it",
+            "step {} is copied from another trajectory, which is not embedded",
             step.step_id
         ));
     }
@@ -198,7 +195,7 @@ fn add_gaps<'t>(trajectory: &'t Trajectory, outer: &[&'t Trajectory], gaps: &mut
     let mut lost = results().filter_map(|one| one.extra.as_ref()?.get("unknown_call_id"));
     if let Some(id) = lost.next() {
         gaps.push(format!(
-            "the call of the result {} is not part of the trajectory",
+            "the tool call of the result {} is missing from the trajectory",
             in_reason(&id.to_string())
         ));
     }
@@ -208,7 +205,7 @@ fn add_gaps<'t>(trajectory: &'t Trajectory, outer: &[&'t Trajectory], gaps: &mut
             .flat_map(|one| &one.subagent_trajectories)
             .any(|one| one.trajectory_id.is_some() && one.trajectory_id == reference.trajectory_id);
         if !is_here {
-            gaps.push("the steps of a subagent are not part of the trajectory".to_owned());
+            gaps.push("the steps of a subagent are missing from the trajectory".to_owned());
         }
     }
     for subagent in &trajectory.subagent_trajectories {
@@ -224,7 +221,7 @@ impl RuleFinding {
         };
         match &self.state {
             RuleState::Unknown(why) => format!(
-                "`{}`: expected {}, but this is not known: {why}",
+                "`{}`: expected {}, but the result is unknown: {why}",
                 self.rule, self.expected
             ),
             _ => format!(

@@ -341,6 +341,21 @@ fn rules_that_forbid_hold_in_both_records() {
 }
 
 #[test]
+fn times_of_a_replay_are_not_those_of_the_agent() {
+    let mut trajectory = usual();
+    assert_eq!(
+        judged("max_seconds: 20", &trajectory).outcome,
+        Outcome::Passed
+    );
+    let extra = trajectory.extra.get_or_insert_default();
+    extra.insert(eval_agents::trajectory::REPLAYED.to_owned(), json!(true));
+    assert_eq!(
+        judged("max_seconds: 20", &trajectory).outcome,
+        Outcome::Errored
+    );
+}
+
+#[test]
 fn counted_answers_take_the_place_of_printed_steps() {
     let mut trajectory = trajectory(&[&[bash("ls")]]);
     let extra = trajectory.extra.get_or_insert_default();

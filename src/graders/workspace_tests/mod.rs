@@ -514,8 +514,8 @@ impl WorkspaceTests {
         let own: Vec<String> = own.iter().map(WorkspacePath::to_string).collect();
         Ok((grade.outcome != Outcome::Passed).then(|| {
             format!(
-                "the tests pass only with what the target changed in {} (without: {}); if the target may change \
-                 tests, set `allow_weakened_tests: true`",
+                "the tests pass only with what the target changed in {} (with these files as they were: {}); if the task \
+                 is to change these tests, set `allow_weakened_tests: true` in the grader",
                 listed(&own),
                 grade.reason
             )

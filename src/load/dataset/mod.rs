@@ -176,21 +176,22 @@ pub(super) fn load(
         DatasetSpec::Mmlu(own) if own.path.ends_with(".csv") => {
             RecordLayout::CsvRows(&benchmarks::mmlu::COLUMNS)
         }
-        DatasetSpec::Jsonl(_)
-        | DatasetSpec::Humaneval(_)
-        | DatasetSpec::Bigcodebench(_)
-        | DatasetSpec::Ds1000(_)
-        | DatasetSpec::Gsm8k(_)
-        | DatasetSpec::Mmlu(_)
-        | DatasetSpec::MultiplE(_)
-        | DatasetSpec::HumanevalPack(_)
-        | DatasetSpec::Ifeval(_)
-        | DatasetSpec::CodeContests(_)
-        | DatasetSpec::Apps(_) => RecordLayout::Lines,
+        DatasetSpec::Jsonl(_) => RecordLayout::Lines,
         DatasetSpec::Evalplus(_) => RecordLayout::PythonLines,
         DatasetSpec::Json(_) => RecordLayout::Array,
         DatasetSpec::Csv(_) => RecordLayout::Csv,
-        DatasetSpec::Mbpp(_) | DatasetSpec::Livecodebench(_) => RecordLayout::LinesOrArray,
+        DatasetSpec::Humaneval(_)
+        | DatasetSpec::Mbpp(_)
+        | DatasetSpec::Bigcodebench(_)
+        | DatasetSpec::Livecodebench(_)
+        | DatasetSpec::MultiplE(_)
+        | DatasetSpec::HumanevalPack(_)
+        | DatasetSpec::Ds1000(_)
+        | DatasetSpec::CodeContests(_)
+        | DatasetSpec::Apps(_)
+        | DatasetSpec::Gsm8k(_)
+        | DatasetSpec::Mmlu(_)
+        | DatasetSpec::Ifeval(_) => RecordLayout::LinesOrArray,
     };
     let at = node.locate("/path");
     let file = existing_file(desk.dir, path, &desk.suite.fence, at);

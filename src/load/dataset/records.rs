@@ -167,6 +167,9 @@ impl RecordStream {
         layout: RecordLayout,
         limit: Option<usize>,
     ) -> Result<RecordStream, RecordsError> {
+        if let Some(reason) = foreign_content(path, layout)? {
+            return Err(RecordsError::Format { line: 1, reason });
+        }
         let reader = match layout {
             RecordLayout::Lines => RecordReader::Lines(JsonLinesReader::open(path)?),
             RecordLayout::PythonLines => RecordReader::Lines(JsonLinesReader {
@@ -237,6 +240,37 @@ impl Iterator for RecordStream {
             self.failed.take().map(Err)
         }
     }
+}
+
+/// Bytes that show what a file is.
+const HEAD: u64 = 64;
+
+/// What a file is that has no rows at all: a download that is packed, or that went wrong.
+fn foreign_content(path: &Path, layout: RecordLayout) -> Result<Option<String>, RecordsError> {
+    let mut head = Vec::new();
+    open_file(path)?.take(HEAD).read_to_end(&mut head)?;
+    let is_table = matches!(layout, RecordLayout::Csv | RecordLayout::CsvRows(_));
+    let page = |mark: &[u8]| {
+        let text = head.trim_ascii_start();
+        text.get(..mark.len())
+            .is_some_and(|begin| begin.eq_ignore_ascii_case(mark))
+    };
+    let found = if head.starts_with(b"\x1f\x8b") {
+        "the file is compressed with gzip; unpack it first (`gunzip`)"
+    } else if head.starts_with(b"\x28\xb5\x2f\xfd") {
+        "the file is compressed with zstd; unpack it first (`unzstd`)"
+    } else if head.starts_with(b"PK\x03\x04") {
+        "the file is a zip archive; unpack it first (`unzip`)"
+    } else if head.starts_with(b"PAR1") {
+        "the file is in the Parquet format; export it as JSON lines first"
+    } else if head.starts_with(b"version https://git-lfs") {
+        "the file is a pointer of Git LFS, not the data; fetch the data first (`git lfs pull`)"
+    } else if !is_table && (page(b"<!doctype html") || page(b"<html")) {
+        "the file is an HTML page, not data; check the address that it was downloaded from"
+    } else {
+        return Ok(None);
+    };
+    Ok(Some(found.to_owned()))
 }
 
 fn begins_an_array(path: &Path) -> Result<bool, RecordsError> {

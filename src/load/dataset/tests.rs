@@ -177,6 +177,83 @@ fn json_arrays_and_tables_are_read_with_their_lines() {
 }
 
 #[test]
+fn file_without_rows_says_what_it_is() {
+    let reason = |bytes: &[u8], format: &str| {
+        let dir = tempfile::tempdir().expect("a folder");
+        let cwd = dir.path().canonicalize().expect("a path");
+        fs::write(cwd.join("d"), bytes).expect("written");
+        let eval = format!("metadata: {{id: e}}\ndataset:\n  path: d\n  format: {format}\n");
+        fs::write(cwd.join("eval.yaml"), eval).expect("written");
+        let request = LoadRequest {
+            suite: "eval.yaml".into(),
+            cwd,
+            cpus: 1,
+            ..LoadRequest::default()
+        };
+        errors(&load(&request)).join("\n")
+    };
+    let found = [
+        reason(b"\x1f\x8b\x08\x00\n\n\n", "evalplus"),
+        reason(b"PK\x03\x04\n\n", "humaneval"),
+        reason(b"PAR1\x15\n\n", "livecodebench"),
+        reason(
+            b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n",
+            "apps",
+        ),
+        reason(b"\n<!DOCTYPE html>\n<html>\n", "gsm8k"),
+    ];
+    insta::assert_snapshot!(found.join("\n"), @r"
+    `d` line 1: the file is compressed with gzip; unpack it first (`gunzip`)
+    `d` line 1: the file is a zip archive; unpack it first (`unzip`)
+    `d` line 1: the file is in the Parquet format; export it as JSON lines first
+    `d` line 1: the file is a pointer of Git LFS, not the data; fetch the data first (`git lfs pull`)
+    `d` line 1: the file is an HTML page, not data; check the address that it was downloaded from
+    ");
+}
+
+#[test]
+fn record_of_another_benchmark_names_its_format() {
+    let of_mbpp = r#"{"task_id": 2, "prompt": "Add.", "test_list": ["assert f() == 1"], "test": "assert f() == 1"}"#;
+    let found = loaded(
+        "  path: r.jsonl\n  format: bigcodebench\n",
+        &[("r.jsonl", of_mbpp)],
+    );
+    let first = found.problems.iter().next().expect("a problem");
+    insta::assert_snapshot!(
+        format!("{}\n{}", first.message, first.hint.as_deref().unwrap_or("no hint")),
+        @r"
+    r.jsonl:1: `test` has no class `TestCases`, so nothing would be tested
+    the record has `test_list`, as those of `format: mbpp` have; set that format
+    "
+    );
+    let plus = loaded("  path: r.jsonl\n  format: mbpp\n", &[("r.jsonl", of_mbpp)]);
+    assert_eq!(
+        errors(&plus),
+        [
+            "r.jsonl:1: the record has more tests in `test`, as those of MBPP+ have, and this format would not run \
+             them; set `format: evalplus`"
+        ]
+    );
+}
+
+#[test]
+fn multipl_e_is_read_as_an_array_too() {
+    let record = r#"{"name": "HumanEval_23_strlen", "language": "lua", "prompt": "local function strlen(s)\n", "tests": "lu = require('luaunit')\n\nfunction test_humaneval()\nlocal candidate = strlen\n    lu.assertEquals(candidate(''), 0)\nend\n\nos.exit(lu.LuaUnit.run())", "stop_tokens": ["\n--"]}"#;
+    for (name, text) in [
+        ("r.jsonl", record.to_owned()),
+        ("r.json", format!("[\n  {record}\n]\n")),
+    ] {
+        let found = loaded(
+            &format!("  path: {name}\n  format: multipl_e\n"),
+            &[(name, &text)],
+        );
+        assert_eq!(errors(&found), [""; 0]);
+        let case = found.cases().get(0).expect("a case").expect("whole");
+        assert_eq!(case.id, "HumanEval_23_strlen");
+    }
+}
+
+#[test]
 fn a_row_may_be_long_but_not_of_more_values_than_memory_holds() {
     let long = format!(
         "{{\"id\": 1, \"q\": \"{}\", \"a\": 2}}\n",

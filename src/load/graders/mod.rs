@@ -21,7 +21,7 @@ use super::tree::Node;
 use crate::graders::check_calls;
 use crate::graders::settings::{CaseExpectation, PlacedExpectation};
 use crate::model::{
-    CaseGrading, CaseWorkspace, CodeGrader, Combine, Grader, GraderKind, GraderType,
+    CaseGrading, CaseWorkspace, CodeGrader, Combine, Grader, GraderKind, GraderType, Target,
 };
 use crate::spec::{CombineSpec, CombineWord, ExpectedSpec, GraderRef, GraderSpec, NameOr};
 
@@ -114,6 +114,8 @@ pub(super) struct GradedCase<'a> {
     pub expected: Option<PlacedExpectation<'a>>,
     pub baseline: CaseBaseline<'a>,
     pub workspace: Option<&'a CaseWorkspace>,
+    /// Whose outputs are graded, where that is known.
+    pub target: Option<&'a Target>,
 }
 
 /// The graders of one case, resolved; `None` after saying what is wrong. `at` is where a case
@@ -339,6 +341,7 @@ fn kinds_of(
         expected: case.expected,
         baseline: known.baseline(),
         workspace: case.workspace,
+        target: case.target,
     };
     match spec {
         GraderSpec::Code(grader)

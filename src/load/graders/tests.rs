@@ -377,19 +377,19 @@ fn settings_of_workspace_graders_are_checked_where_they_are_written() {
         (
             "workspace: {}, ",
             "must_touch: [a, 'b[']",
-            "`b[` is not a glob of files",
+            "`b[` is not a glob",
             "'b['",
         ),
         (
             "workspace: {}, ",
             "must_touch: /etc",
-            "`/etc` is not a glob of files: paths of a workspace are relative",
+            "`/etc` is not a glob: paths of a workspace are relative",
             "/etc",
         ),
         (
             "workspace: {}, ",
             "max_files: 1, tests: [a]",
-            "`tests` is used only by `no_weakened_tests: true`",
+            "`tests` has no effect without `no_weakened_tests: true`",
             "tests",
         ),
         (

@@ -228,7 +228,7 @@ pub(in crate::load) fn check_keys(
             source => {
                 let given = match key.value.get() {
                     Some(known) => Ok(known.to_owned()),
-                    None => given(source),
+                    None => read_key(source),
                 };
                 match given {
                     Ok(value) => {
@@ -260,7 +260,7 @@ pub(in crate::load) fn check_keys(
 }
 
 /// The key that a file or a command gives; else why it gives none.
-fn given(source: &KeySource) -> Result<String, String> {
+fn read_key(source: &KeySource) -> Result<String, String> {
     let (bytes, what) = match source {
         KeySource::Variable(_) => (Vec::new(), String::new()),
         KeySource::File(path) => {

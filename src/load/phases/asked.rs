@@ -6,7 +6,7 @@ use super::{PhaseDesk, StepPlace};
 use crate::load::problem::{Code, Problem};
 use crate::load::refs::{PathFence, existing_file};
 use crate::load::source::Span;
-use crate::load::thresholds::{WrittenSet, asked, required_pass_rate, unknown_metric};
+use crate::load::thresholds::{WrittenSet, required_pass_rate, resolve_thresholds, unknown_metric};
 use crate::load::tree::Node;
 use crate::load::workspace::LevelWorkspace;
 use crate::model::{EvalStep, Metric, StepWork};
@@ -23,7 +23,8 @@ pub(super) fn eval_step(
 ) -> Option<(StepWork, StepPlace)> {
     let shown = config.suite?;
     let set: WrittenSet = (config.thresholds, node.get("thresholds").cloned());
-    let (mut demands, max_regressions, require) = asked(&set, &mut desk.session.problems);
+    let (mut demands, max_regressions, require) =
+        resolve_thresholds(&set, &mut desk.session.problems);
     if let Some(value) = config.required_pass_rate {
         let at = node.locate("/required_pass_rate");
         let problems = &mut desk.session.problems;

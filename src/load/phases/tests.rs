@@ -314,14 +314,14 @@ phase:
 "#), @"
 plan.yaml:12:62 out-of-range a threshold on `pass@1` must be between 0 and 1, not 1.5 | write 0.015 for 1.5 %
 plan.yaml:13:29 both-spellings `required_pass_rate` requires 0.9, but the threshold on `pass_rate` requires at least 0.8 | both limit the same rate: keep one of them
-plan.yaml:11:29 unknown-metric `pas@1` is not a metric | valid metrics: pass@K, pass^K, pass_rate, capability_pass_rate, regression_pass_rate, case_pass_rate, score, weighted_score, latency_mean_ms, latency_p50_ms, latency_p95_ms, tokens_input, tokens_output, tokens, cost_usd, failed_samples, errored_samples, flaky_samples, judge_errored_rate, judge_parse_failure_rate, judge_repair_rate, judge_disagreement_rate, judge_consistency
+plan.yaml:11:29 unknown-metric `pas@1` is not a metric | valid metrics: pass@K, pass^K, pass_rate, capability_pass_rate, regression_pass_rate, case_pass_rate, score, weighted_score, latency_mean_ms, latency_p50_ms, latency_p95_ms, tokens_input, tokens_output, tokens, cost_usd, failed_samples, errored_samples, flaky_samples, judge_errored_rate, judge_parse_failure_rate, judge_repair_rate, judge_disagreement_rate, judge_consistency, corrected_pass_rate, corrected_case_pass_rate, corrected_pass_at_1, judge_sensitivity, judge_specificity
 plan.yaml:11:38 warning: suspicious-value `pass_at_1` is listed twice
 plan.yaml:17:23 missing-ref the file `./evals/aut.yaml` does not exist | did you mean `./evals/auth.yaml`?
 plan.yaml:4:16 bad-template unknown placeholder `{phaseid}` in a report path | write `{phase_id}` for the id of the phase
 plan.yaml:9:17 unknown-preset unknown preset `prodction` | did you mean `production`?
 plan.yaml:10:17 unknown-target the suite has no target `live` | the suite's targets are echo
 plan.yaml:12:21 unknown-metric `passrate` is not a metric | did you mean `pass_rate`?
-plan.yaml:11:51 unknown-metric `helpfulness` is not a metric | valid metrics: pass@K, pass^K, pass_rate, capability_pass_rate, regression_pass_rate, case_pass_rate, score, weighted_score, latency_mean_ms, latency_p50_ms, latency_p95_ms, tokens_input, tokens_output, tokens, cost_usd, failed_samples, errored_samples, flaky_samples, judge_errored_rate, judge_parse_failure_rate, judge_repair_rate, judge_disagreement_rate, judge_consistency
+plan.yaml:11:51 unknown-metric `helpfulness` is not a metric | valid metrics: pass@K, pass^K, pass_rate, capability_pass_rate, regression_pass_rate, case_pass_rate, score, weighted_score, latency_mean_ms, latency_p50_ms, latency_p95_ms, tokens_input, tokens_output, tokens, cost_usd, failed_samples, errored_samples, flaky_samples, judge_errored_rate, judge_parse_failure_rate, judge_repair_rate, judge_disagreement_rate, judge_consistency, corrected_pass_rate, corrected_case_pass_rate, corrected_pass_at_1, judge_sensitivity, judge_specificity
 plan.yaml:15:61 empty-cases `tags`: `crtical` matches nothing in this suite | did you mean `critical`?
 ");
 }
@@ -454,10 +454,10 @@ phases:
     };
     assert_snapshot!(check("plan.yaml"), @r#"
     plan.yaml:4:54 missing-ref the file `./none.yaml` does not exist | paths are relative to the file that contains them
-    plan.yaml:3:85 unknown-metric `nobody` is not a metric | valid metrics: pass@K, pass^K, pass_rate, capability_pass_rate, regression_pass_rate, case_pass_rate, score, weighted_score, latency_mean_ms, latency_p50_ms, latency_p95_ms, tokens_input, tokens_output, tokens, cost_usd, failed_samples, errored_samples, flaky_samples, judge_errored_rate, judge_parse_failure_rate, judge_repair_rate, judge_disagreement_rate, judge_consistency
+    plan.yaml:3:85 unknown-metric `nobody` is not a metric | valid metrics: pass@K, pass^K, pass_rate, capability_pass_rate, regression_pass_rate, case_pass_rate, score, weighted_score, latency_mean_ms, latency_p50_ms, latency_p95_ms, tokens_input, tokens_output, tokens, cost_usd, failed_samples, errored_samples, flaky_samples, judge_errored_rate, judge_parse_failure_rate, judge_repair_rate, judge_disagreement_rate, judge_consistency, corrected_pass_rate, corrected_case_pass_rate, corrected_pass_at_1, judge_sensitivity, judge_specificity
     "#);
     assert_snapshot!(check("."), @r#"
     plan.yaml:4:54 warning: missing-ref the file `./none.yaml` does not exist | paths are relative to the file that contains them
-    plan.yaml:3:85 unknown-metric `nobody` is not a metric | valid metrics: pass@K, pass^K, pass_rate, capability_pass_rate, regression_pass_rate, case_pass_rate, score, weighted_score, latency_mean_ms, latency_p50_ms, latency_p95_ms, tokens_input, tokens_output, tokens, cost_usd, failed_samples, errored_samples, flaky_samples, judge_errored_rate, judge_parse_failure_rate, judge_repair_rate, judge_disagreement_rate, judge_consistency
+    plan.yaml:3:85 unknown-metric `nobody` is not a metric | valid metrics: pass@K, pass^K, pass_rate, capability_pass_rate, regression_pass_rate, case_pass_rate, score, weighted_score, latency_mean_ms, latency_p50_ms, latency_p95_ms, tokens_input, tokens_output, tokens, cost_usd, failed_samples, errored_samples, flaky_samples, judge_errored_rate, judge_parse_failure_rate, judge_repair_rate, judge_disagreement_rate, judge_consistency, corrected_pass_rate, corrected_case_pass_rate, corrected_pass_at_1, judge_sensitivity, judge_specificity
     "#);
 }

@@ -338,15 +338,15 @@ impl SchemaExplainer<'_> {
                     }
                     _ => self.right_shape(at, wanted, text),
                 };
-                (found(node), hint)
+                (describe_found(node), hint)
             }
             Some((node, NodeValue::Number(_) | NodeValue::Bool(_))) => (
-                found(node),
+                describe_found(node),
                 wanted
                     .contains("a text")
                     .then(|| "put quotes around it".to_owned()),
             ),
-            Some((node, _)) => (found(node), None),
+            Some((node, _)) => (describe_found(node), None),
         };
         self.add(
             at,
@@ -396,9 +396,14 @@ impl SchemaExplainer<'_> {
             _ if COMMANDS.iter().any(|key| at.ends_with(key)) => {
                 Some(format!("write a list of commands: `{key}: [{command}]`"))
             }
-            "command" if wanted.starts_with("a list") => Some(format!(
-                "write the program and its arguments as a list: `command: {command}`"
-            )),
+            "command" | "compile" | "run" | "api_key_command" if wanted.starts_with("a list") => {
+                Some(format!(
+                    "write the program and its arguments as a list: `{key}: {command}`"
+                ))
+            }
+            "args" if wanted.starts_with("a list") => {
+                Some(format!("write a list: `{key}: {command}`"))
+            }
             _ if wanted == "a list of texts" && key.parse::<usize>().is_err() => {
                 Some(format!("write a list: `{key}: {}`", flow_list(&[text])))
             }
@@ -526,7 +531,7 @@ fn flow_list(words: &[&str]) -> String {
 }
 
 /// The words of a command, or a shell with the text where it has more than words.
-fn as_command(text: &str) -> String {
+pub(in crate::load) fn as_command(text: &str) -> String {
     match text.contains(['"', '\'', '|', '&', ';', '$', '<', '>', '`', '*']) {
         true => flow_list(&["sh", "-c", text]),
         false => flow_list(&text.split_whitespace().collect::<Vec<_>>()),
@@ -595,7 +600,7 @@ fn other_quotes(node: &Node, wanted: &str) -> Option<TextFix> {
 }
 
 /// What a value is, with the value where it is short enough to help.
-fn found(node: &Node) -> String {
+fn describe_found(node: &Node) -> String {
     match &node.value {
         NodeValue::Text(_) | NodeValue::Number(_) => {
             format!(

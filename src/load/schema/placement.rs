@@ -132,6 +132,12 @@ const OTHER_NAMES: &[OtherName] = &[
         hint: "the target of one regression is `execution:` under `current:`",
     },
     OtherName {
+        beside: &["agent", "provider_tools"],
+        names: &["timeout_seconds", "timeout"],
+        meant: "",
+        hint: "the time limit of an agent is `limits: {wall_seconds: SECONDS}`",
+    },
+    OtherName {
         beside: &["judge"],
         names: &["model", "models"],
         meant: "",

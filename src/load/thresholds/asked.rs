@@ -7,7 +7,7 @@ use crate::model::{AskedThreshold, Bound, Figure, GateRequirement, Metric, Metri
 
 /// The thresholds of a step or a trigger, its `max_regressions` and its `require`; what is wrong
 /// with them is noted where it is written.
-pub(in crate::load) fn asked(
+pub(in crate::load) fn resolve_thresholds(
     set: &WrittenSet,
     problems: &mut Problems,
 ) -> (Vec<AskedThreshold>, Option<u32>, Option<GateRequirement>) {
@@ -96,7 +96,7 @@ mod tests {
         let set: Thresholds = serde_json::from_value(node.to_json()).expect("thresholds");
         let at = Some(node.span);
         let set = (set, Some(node));
-        let (mut all, most, require) = asked(&set, &mut problems);
+        let (mut all, most, require) = resolve_thresholds(&set, &mut problems);
         if let Some(rate) = rate {
             required_pass_rate(rate, at, &set, &mut all, &mut problems);
         }

@@ -27,7 +27,7 @@ use crate::model::{
 use crate::spec::Thresholds;
 use crate::spec::words::GateRequirement;
 
-pub(super) use asked::{asked, required_pass_rate};
+pub(super) use asked::{required_pass_rate, resolve_thresholds};
 pub use producible::too_few_evals;
 pub(super) use producible::{check_evals, check_part_selected, check_parts, check_producible, ks};
 pub(super) use read::{read_set, unknown_metric};

@@ -168,7 +168,10 @@ fn asks(
     let figure = figure(bounds.bound, bounds.on, place.value, problems).unwrap_or_default();
     let mut whole = whole;
     if bounds.corrected == Some(true) {
-        match (whole.name.metric.corrected(), bounds.has_parts() || whole.name.part.is_some()) {
+        match (
+            whole.name.metric.corrected(),
+            bounds.has_parts() || whole.name.part.is_some(),
+        ) {
             (Some(metric), false) => whole.name.metric = metric,
             (None, _) => {
                 let message = format!("`{written}` can't be corrected");

@@ -502,7 +502,7 @@ fn what_a_phase_asks_for_comes_before_the_suite_and_after_the_command_line() {
         ask("lint_pass", 0.8, true),
     ];
     insta::assert_snapshot!(said("", LoadOverrides { asked, ..LoadOverrides::default() }), @"
-    - unknown-metric: the thresholds of the phase: `lint_pass` is not a metric | valid metrics: pass@K, pass^K, pass_rate, capability_pass_rate, regression_pass_rate, case_pass_rate, score, weighted_score, latency_mean_ms, latency_p50_ms, latency_p95_ms, tokens_input, tokens_output, tokens, cost_usd, failed_samples, errored_samples, flaky_samples, judge_errored_rate, judge_parse_failure_rate, judge_repair_rate, judge_disagreement_rate, judge_consistency
+    - unknown-metric: the thresholds of the phase: `lint_pass` is not a metric | valid metrics: pass@K, pass^K, pass_rate, capability_pass_rate, regression_pass_rate, case_pass_rate, score, weighted_score, latency_mean_ms, latency_p50_ms, latency_p95_ms, tokens_input, tokens_output, tokens, cost_usd, failed_samples, errored_samples, flaky_samples, judge_errored_rate, judge_parse_failure_rate, judge_repair_rate, judge_disagreement_rate, judge_consistency, corrected_pass_rate, corrected_case_pass_rate, corrected_pass_at_1, judge_sensitivity, judge_specificity
     - empty-cases: the thresholds of the phase: `pass_rate[tag=criticl]` covers nothing: no eval or case of this suite has the tag `criticl` | did you mean `critical`?
     ");
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::ThresholdDemand;
 use crate::load::problem::{Code, Problems};
 use crate::model::{Bound, Composite, Eval, EvalType, Figure, GraderOutline, Metric};
+use eval_base::text::listed;
 use eval_stats::{reaches, stays_within};
 
 /// Thresholds that a message names.
@@ -31,15 +32,9 @@ pub(in crate::load) fn warn_of_unguarded(
     if guarded || are_measured(demands, composites, evals) {
         return;
     }
-    let named: Vec<String> = demands
+    let named = demands
         .iter()
-        .take(NAMED)
-        .map(|demand| format!("`{}`", demand.threshold.metric))
-        .collect();
-    let more = match demands.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
+        .map(|demand| format!("`{}`", demand.threshold.metric));
     let which = match capabilities {
         1 => "the capability eval".to_owned(),
         n => format!("all {n} capability evals"),
@@ -50,9 +45,9 @@ pub(in crate::load) fn warn_of_unguarded(
         "do not depend"
     };
     let message = format!(
-        "the gate can pass although {which} fail{}: the thresholds decide, and {}{more} {depend} on evals that pass",
+        "the gate can pass although {which} fail{}: the thresholds decide, and {} {depend} on evals that pass",
         if capabilities == 1 { "s" } else { "" },
-        named.join(", ")
+        listed(named, NAMED, demands.len(), ", ")
     );
     let hint = "add `require: all_evals` to the thresholds, or a threshold such as `pass_rate: 0.9`; if this is intended, add `require: thresholds`";
     problems.push(

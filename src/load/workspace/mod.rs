@@ -12,12 +12,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::depends::shown;
+use super::depends::shown_path;
 use super::problem::{Code, Problem};
 use super::refs::{existing_file, existing_tree};
+use super::schema::as_command;
 use super::scope::{SuiteDesk, seconds};
 use super::source::Span;
-use super::tree::Node;
+use super::tree::{Node, NodeValue};
 use crate::model::{
     CaseWorkspace, KeepWorkspace, NetworkAccess, OutputFormat, RecordedTree, SolutionWork, Target,
     WorkspaceFile, WorkspaceLimits, WorkspaceSource,
@@ -315,7 +316,7 @@ fn source(
             let at = node.locate("/archive");
             let path = existing_file(desk.dir, archive, &desk.suite.fence, at);
             let path = desk.problems.take(path)?;
-            let name = shown(&desk.suite.root, &path);
+            let name = shown_path(&desk.suite.root, &path);
             Some(WorkspaceSource::Archive { name, path })
         }
         (None, None, None) => {
@@ -345,13 +346,18 @@ fn folder(desk: &mut SuiteDesk, text: &str, at: Span) -> Option<WorkspaceSource>
         );
     }
     desk.suite.fence.note_below(&path);
-    let name = shown(&desk.suite.root, &path);
+    let name = shown_path(&desk.suite.root, &path);
     Some(WorkspaceSource::Dir { name, path: real })
 }
 
 /// The work that the `solution` of a case with a workspace describes: `{dir: FOLDER}` or
-/// `{command: [...]}`. `Some(None)`: an output; `None` after reporting what is wrong.
-pub(super) fn solution(desk: &mut SuiteDesk, case: &Node) -> Option<Option<SolutionWork>> {
+/// `{command: [...]}`. `Some(None)`: an output; `None` after reporting what is wrong. `is_judged_alone`:
+/// only the workspace decides the verdict.
+pub(super) fn solution(
+    desk: &mut SuiteDesk,
+    case: &Node,
+    is_judged_alone: bool,
+) -> Option<Option<SolutionWork>> {
     const KEYS: [&str; 2] = ["dir", "command"];
     let node = match case.get("solution") {
         Some(node) if node.as_text().is_none() => node,
@@ -375,13 +381,19 @@ pub(super) fn solution(desk: &mut SuiteDesk, case: &Node) -> Option<Option<Solut
     };
     let means = |name: &str| KEYS.contains(&name) || !is_json && did_you_mean(name, KEYS).is_some();
     if !names().any(means) {
-        return match is_text && !node.is_null() {
+        return match (is_text || is_judged_alone) && !node.is_null() {
             false => Some(None),
-            true => desk.refuse(wrong_solution(
-                case,
-                "solution",
-                "a text, `{dir: FOLDER}` or `{command: [PROGRAM, ...]}`",
-            )),
+            true => {
+                let expected = match is_judged_alone {
+                    true => "a patch, `{dir: FOLDER}` or `{command: [PROGRAM, ...]}`",
+                    false => "a text, `{dir: FOLDER}` or `{command: [PROGRAM, ...]}`",
+                };
+                let problem = wrong_solution(case, "solution", expected);
+                desk.refuse(match is_text {
+                    true => problem,
+                    false => problem.hint("the graders of this case look at the workspace only"),
+                })
+            }
         };
     }
     if let Some(wrong) = names().find(|name| !KEYS.contains(name)) {
@@ -413,15 +425,35 @@ pub(super) fn solution(desk: &mut SuiteDesk, case: &Node) -> Option<Option<Solut
             }
         }
         (None, command) => {
-            let words = command.and_then(Node::as_seq).into_iter().flatten();
-            let words: Option<Vec<String>> = words
-                .map(|word| word.as_text().map(str::to_owned))
-                .collect();
-            let Some(argv) = words.filter(|_| command.is_some_and(|node| node.as_seq().is_some()))
-            else {
-                return desk
-                    .refuse(wrong_solution(node, "command", "a list of texts").hint(COMMAND));
+            let Some(words) = command.and_then(Node::as_seq) else {
+                let problem = wrong_solution(node, "command", "a list of texts");
+                return desk.refuse(match command.and_then(Node::as_text) {
+                    Some(text) => problem.hint(format!(
+                        "write the program and its arguments as a list: `command: {}`",
+                        as_command(text)
+                    )),
+                    None => problem.hint(COMMAND),
+                });
             };
+            let mut argv = Vec::with_capacity(words.len());
+            for word in words {
+                // A row gives numbers, too.
+                argv.push(match &word.value {
+                    NodeValue::Text(text) => text.to_string(),
+                    NodeValue::Number(number) => number.to_string(),
+                    NodeValue::Bool(truth) => truth.to_string(),
+                    _ => {
+                        let message = format!(
+                            "element {} of `command`: expected a text, found {}",
+                            argv.len() + 1,
+                            word.kind()
+                        );
+                        let at = node.key_span("/command");
+                        let problem = Problem::error(Code::WrongType, at, message);
+                        return desk.refuse(problem.hint(COMMAND));
+                    }
+                });
+            }
             let is_wrong = argv.iter().any(|word| word.contains('\0'))
                 || argv.first().is_none_or(|program| program.trim().is_empty());
             if is_wrong {
@@ -487,7 +519,7 @@ fn commit(desk: &mut SuiteDesk, git: &WorkspaceGit, node: &Node) -> Option<Works
             ));
     }
     is_named.then(|| WorkspaceSource::Git {
-        name: shown(&desk.suite.root, &path),
+        name: shown_path(&desk.suite.root, &path),
         path: real,
         commit: commit.clone(),
     })
@@ -517,7 +549,7 @@ fn files(
                 let at = node.get(&path).map_or(key, |node| node.locate("/file"));
                 let found = existing_file(desk.dir, &copy.file, &desk.suite.fence, at);
                 desk.problems.take(found).map(|found| WorkspaceFile::File {
-                    name: shown(&desk.suite.root, &found),
+                    name: shown_path(&desk.suite.root, &found),
                     path: found,
                 })
             }

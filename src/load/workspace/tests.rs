@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use crate::load::{LoadRequest, LoadedPlan, PlanPurpose, load};
-use crate::model::{Case, Dependency, Plan, WorkspaceFile, WorkspaceSource};
+use crate::model::{Case, Dependency, Plan, SolutionWork, WorkspaceFile, WorkspaceSource};
 
 /// A project in a folder that is deleted with it.
 struct Project {
@@ -334,6 +334,28 @@ fn rows_fill_the_workspace() {
         .map(|found| found.name)
         .collect();
     assert_eq!(names, ["one", "two"]);
+}
+
+/// Also numbers, which are words of the command.
+#[test]
+fn rows_fill_the_command_of_a_solution() {
+    let project = of_rows(
+        "{id: '{{ row.id }}', input: x, expected: y, solution: {command: [sh, '{{ row.s }}', '{{ row.n }}', 'n={{ row.n }}', '{{ row.b }}']}}",
+        "{\"id\": 1, \"s\": \"a.sh\", \"n\": 1.50, \"b\": true}\n",
+    );
+    let cases = project.cases();
+    let Some(SolutionWork::Command { argv, dir }) = cases[0].solution_work.as_deref() else {
+        panic!("{:?}", cases[0].solution_work);
+    };
+    assert_eq!(argv, &["sh", "a.sh", "1.50", "n=1.50", "true"]);
+    assert_eq!(*dir, project.cwd);
+    let project = of_rows(
+        "{id: '{{ row.id }}', input: x, expected: y, solution: {command: [sh, '{{ row.s }}']}}",
+        "{\"id\": 1, \"s\": null}\n",
+    );
+    let loaded = project.load(PlanPurpose::Validate);
+    let expected = "r.jsonl:1: element 2 of `command`: expected a text, found nothing";
+    assert_eq!(messages(&loaded), [expected]);
 }
 
 /// A row leaves out no file and names no path, where the template has the content of a file.

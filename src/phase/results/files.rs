@@ -115,7 +115,7 @@ pub fn read(globs: &[String], root: &Path, before: Option<&EarlierFiles>) -> Fil
         reading
             .tally
             .notes
-            .push(format!("ignored {n} from before the command started"));
+            .push(format!("ignored {n} written before the command started"));
     }
     let mut read = BTreeSet::new();
     for file in files {

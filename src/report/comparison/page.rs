@@ -26,7 +26,7 @@ pub fn page(comparisons: &Comparisons, view: &PageView) -> Page {
     let document = !view.is_terminal();
     title(&mut page, all, view);
     if let ([one], true) = (all, document) {
-        said(&mut page, one, view);
+        add_verdict_notice(&mut page, one, view);
     }
     if document {
         gate(&mut page, comparisons, view);
@@ -166,10 +166,10 @@ fn verdict(page: &mut Page, comparison: &Comparison, view: &PageView) {
     };
     let words = own(headline.words().to_uppercase());
     page.lead(text![symbol(headline), " ", words].toned(tone));
-    said(page, comparison, view);
+    add_verdict_notice(page, comparison, view);
 }
 
-fn said(page: &mut Page, comparison: &Comparison, view: &PageView) {
+fn add_verdict_notice(page: &mut Page, comparison: &Comparison, view: &PageView) {
     match words::undecided(comparison) {
         Some(why) if view.is_terminal() => page.words(span(TextTone::Warn, why)),
         Some(why) => page.push(PageBlock::Notice(PageNotice {
@@ -224,7 +224,7 @@ fn candidate(page: &mut Page, one: &Comparison, view: &PageView) {
     } else {
         let headline = ComparisonHeadline::of(one);
         page.section(text![symbol(headline), " ", label, ": ", headline.words()]);
-        said(page, one, view);
+        add_verdict_notice(page, one, view);
     }
     let whole = view.verbose || !view.is_terminal();
     if view.verbose {

@@ -10,7 +10,7 @@ pub(crate) mod page;
 mod cases;
 mod comparison;
 mod details;
-mod embed;
+pub(crate) mod embed;
 mod overview;
 mod sides;
 

@@ -57,6 +57,14 @@ const SCRIPTS: &[&str] = &[
     include_str!("assets/app.js"),
 ];
 
+/// Elements, texts and differences, for scripts of other pages.
+pub const DOM_SCRIPTS: &[&str] = &[
+    include_str!("assets/dom.js"),
+    include_str!("assets/diff.js"),
+];
+/// What keeps the theme that [`THEMES`] chooses.
+pub const THEME_SCRIPT: &str = include_str!("assets/themes.js");
+
 /// Everything before the data but the title: it is the same on every page.
 static SHELL: LazyLock<PageShell> = LazyLock::new(|| PageShell::new(STYLES, SCRIPTS));
 /// The same of documents, in which no script may run.
@@ -79,6 +87,11 @@ impl PageShell {
     pub fn served(styles: &[&str], scripts: &[&str]) -> PageShell {
         let styles = [DOCUMENT_STYLES, styles].concat();
         PageShell::with_policy(&styles, scripts, "connect-src 'self'; form-action 'self'")
+    }
+
+    /// The same as a file, which sends nothing.
+    pub fn offline(styles: &[&str], scripts: &[&str]) -> PageShell {
+        PageShell::new(&[DOCUMENT_STYLES, styles].concat(), scripts)
     }
 
     fn with_policy(styles: &[&str], scripts: &[&str], asks: &str) -> PageShell {

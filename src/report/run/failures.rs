@@ -11,11 +11,8 @@ use crate::report::page::{
     FailureEvidence, Page, PageBlock, PageMedium, PageSection, PageTable, PageView, StyledText,
     TableColumn, TextTone, bold, dim, mark, outside, own, place, text,
 };
-use crate::report::{commands, flaky, judged, notices, values};
+use crate::report::{commands, flaky, judged, limits, notices, values};
 use eval_base::text::{group_digits, plural};
-
-/// Cases that passed although a sample failed, by name in a short list.
-const TOLERATED: usize = 5;
 
 /// The failures of a run by what became of their cases.
 struct SortedFailures<'a> {
@@ -104,10 +101,10 @@ pub fn tolerated(page: &mut Page, summary: &Summary, view: &PageView) {
         listed(page, &sorted, &cases, 0, view);
         return;
     }
-    let named = cases.iter().take(TOLERATED);
+    let named = cases.iter().take(limits::TOLERATED_CASES);
     let names = named.filter_map(|case| case.first());
     let names = names.map(|failure| place(&failure.eval_id, &failure.case_id));
-    let more = cases.len().saturating_sub(TOLERATED);
+    let more = cases.len().saturating_sub(limits::TOLERATED_CASES);
     let more = (more > 0).then(|| own(format!("{} more", group_digits(more))));
     page.push(PageBlock::Gap);
     page.words(text![

@@ -32,7 +32,7 @@ pub fn section(page: &mut Page, summary: &Summary, view: &PageView) {
 
 /// Every verdict on a sample.
 pub fn verdicts(page: &mut Page, sample: &SampleResult, view: &PageView) {
-    for told in judged::told(sample) {
+    for told in judged::reported_verdicts(sample) {
         verdict(page, &told, view);
     }
 }

@@ -17,7 +17,7 @@ pub fn section(page: &mut Page, summary: &Summary, view: &PageView) {
     }
     if let Some(used) = &summary.models {
         page.section("Models");
-        let all = models::told(used);
+        let all = models::model_overviews(used);
         page.list(all.iter().take(view.limits.notes).map(|model| {
             let name = text![bold(outside(&model.name)), dim(own(model.role_words()))];
             described(ListItem::dash(name), &model.lines, &model.remarks)
@@ -79,7 +79,7 @@ pub fn disclosed(page: &mut Page, summary: &Summary, view: &PageView) {
 
 /// What the run cost, and what should make people look.
 fn brief(page: &mut Page, summary: &Summary) {
-    let models = summary.models.as_ref().map(models::told);
+    let models = summary.models.as_ref().map(models::model_overviews);
     let total = models.as_ref().and_then(|all| all.last());
     let network = summary
         .models

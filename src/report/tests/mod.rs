@@ -408,6 +408,7 @@ pub(super) fn rich() -> Summary {
         disclosure: None,
         models: None,
         judges: None,
+        people: None,
         comparison: None,
         history: Vec::new(),
         fail_on: None,

@@ -348,3 +348,17 @@ fn a_judge_is_told_beside_the_target_of_the_same_name() {
       - cost: unknown price
     ");
 }
+
+#[test]
+fn notice_of_a_spent_budget_names_the_run() {
+    let mut summary = green(1);
+    summary.summary.by_cause.insert("budget".to_owned(), 2);
+    let page = terminal_text(&summary, &TerminalOptions::default());
+    let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    let id = &summary.metadata.run_id;
+    assert!(page.contains(&format!("run --resume {id}")), "{page}");
+    summary.metadata.joined = vec!["another".to_owned()];
+    let page = terminal_text(&summary, &TerminalOptions::default());
+    let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(page.contains("run --resume RUN --budget"), "{page}");
+}

@@ -149,6 +149,13 @@ fn of_cause(known: &RunFindings<'_>, cause: Cause, n: usize) -> Vec<Advice> {
             format!("Find what writes endlessly in {at}{detail}"),
         ),
         Cause::Crashed => (AdviceRank::Kind, format!("Find what crashed {at}{detail}")),
+        Cause::Exited if why.contains("the tests pass only with what the target changed") => (
+            AdviceRank::Kind,
+            format!(
+                "Look at the tests that the target changed in {at}; where the task is to change them, set \
+                 `allow_weakened_tests: true` in the grader{detail}"
+            ),
+        ),
         Cause::Exited => (
             AdviceRank::Kind,
             format!(

@@ -128,7 +128,7 @@ pub fn near_miss<'a>(known: &RunFindings<'a>, told: &mut HashSet<&'a str>) -> Op
         "Fix {} first: of the {} failed {noun}s it scored highest ({}), and one more pass would meet {} >= {}",
         nearest.name,
         text::group_digits(failed),
-        shown(nearest.score),
+        shown_score(nearest.score),
         short(&threshold.metric),
         threshold.threshold
     );
@@ -204,7 +204,7 @@ fn one_more_does(passed: usize, failed: usize, threshold: f64) -> bool {
 }
 
 /// Three decimals, never rounded up to a pass.
-fn shown(score: f64) -> String {
+fn shown_score(score: f64) -> String {
     let text = format!("{:.3}", (score * 1000.0).floor() / 1000.0);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

@@ -481,6 +481,10 @@ fn what_could_not_be_found_out_names_what_to_do() {
             Cause::Exited,
             "the program ended with exit code 0 before its tests did",
         ),
+        said(
+            Cause::Exited,
+            "the tests pass only with what the target changed in `tests/a.py`",
+        ),
         said(Cause::Crashed, "the program was ended by SIGSEGV"),
         said(
             Cause::MemoryLimit,
@@ -501,6 +505,7 @@ fn what_could_not_be_found_out_names_what_to_do() {
     Look for prose around the code of 2 samples of cap-x › a (and 1 more), or set `extract: code`: the code does not parse: invalid syntax (line 1)
     Read the programs of 2 samples of cap-x › a (and 1 more) before you trust their author: the program tampered with the verdict: a second token
     Find why a program of 2 samples of cap-x › a (and 1 more) ended with an error, or before its tests did: the program ended with exit code 0 before its tests did
+    Look at the tests that the target changed in 2 samples of cap-x › a (and 1 more); where the task is to change them, set `allow_weakened_tests: true` in the grader: the tests pass only with what the target changed in `tests/a.py`
     Find what crashed 2 samples of cap-x › a (and 1 more): the program was ended by SIGSEGV
     Find what uses the memory in 2 samples of cap-x › a (and 1 more), or raise `memory_mb`: the program used more than 256 MB of memory
     2 samples did not run because of `--max-fail`: raise it to see them
@@ -645,7 +650,7 @@ fn flaky_and_pending_ones_are_named() {
         .case("chat", Pending, None);
     let mut waits = said;
     assert_snapshot!(waits.text(), @"
-    2 samples of cap-tone › mail (and 1 more) wait for a human grade: review them with `eval-harness show`; for a verdict, replace the human grader with a code grader or a judge
+    2 samples of cap-tone › mail (and 1 more) wait for a human grade: review them with `eval-harness review`, then `eval-harness regrade --people`
     1 sample of cap-029 passed on a later attempt only: find out what varies before you raise retries; pass@k and pass^k count first attempts
     ");
     waits.gate.decision = Decision::Pending;

@@ -1,33 +1,31 @@
 //! Agent targets: a coding agent is started in the workspace of a sample, and calls its model through
 //! a proxy that counts, bounds and records what it does.
 
+mod recording;
 mod trajectory;
 mod wrapper;
 
 use std::ffi::OsString;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use serde_json::json;
-use sha2::{Digest, Sha256};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::task::spawn_blocking;
 
 use crate::input::RenderedInput;
-use crate::journal::folder_name;
 use crate::model::{
-    AgentFile, AgentLaunch, AgentPrompt, AgentStream, AgentTarget, AgentValues, AnswerSource,
-    CacheMode, Case, Cause, Endpoint, ModelCall, ModelSettings, Output, TrajectoryRecord, Usage,
-    limits,
+    AgentCalls, AgentFile, AgentLaunch, AgentPrompt, AgentStream, AgentTarget, AgentValues,
+    AnswerSource, CacheMode, Case, Cause, Endpoint, ModelCall, ModelSettings, Output,
+    TrajectoryRecord, Usage, limits,
 };
 use crate::spec::words::AgentName;
 use crate::workspace::{AgentFolders, AgentPort, PrivateFile, SampleWorkspace, WorkspaceProgram};
 use eval_agents::streams::{AgentReading, StreamFormat, read_stream};
 use eval_base::files::open_file;
 use eval_base::redact::Redactor;
-use eval_base::text::{hex, truncate_bytes};
+use eval_base::text::truncate_bytes;
 use eval_models::{KeptError, ModelSpending, RunModels};
 use eval_proxy::{
     AgentProxy, AllowedHosts, ApiUpstream, ProxyError, ProxyLimits, ProxySettings, RecordingPlan,
@@ -38,10 +36,8 @@ use eval_sandbox::process_tree::{
 };
 
 use super::{TargetAnswer, TargetError, TargetFailure};
+use recording::{RECORDED, fingerprint_of};
 use wrapper::{WRAPPER_WORDS, settings, wrapped};
-
-/// The folder of agents in a folder of recorded exchanges.
-const RECORDED: &str = "agents";
 
 /// Agents whose output and conversations are read at once.
 const READERS: usize = 2;
@@ -144,51 +140,6 @@ impl RunAgents {
         }
         Ok(())
     }
-
-    /// Where the exchanges of a sample are written, or read.
-    fn recording(&self, target: &AgentTarget, asked: AgentSample<'_>) -> RecordingPlan {
-        let Some(endpoint) = &target.endpoint else {
-            return RecordingPlan::Off;
-        };
-        let of_target = [settings_name(target), endpoint.name()].into_iter();
-        let of_case = [asked.eval_id.to_owned(), asked.case.id.clone()];
-        let names: Vec<String> = of_target
-            .chain(self.prompt.clone())
-            .chain(of_case)
-            .collect();
-        let file = |folder: &Path| {
-            let mut path = folder.join(RECORDED);
-            path.extend(names.iter().map(|name| folder_name(name)));
-            path.join(format!("{}-{}.jsonl", asked.sample, asked.attempt))
-        };
-        let compressed = |file: &Path| file.with_extension("jsonl.gz");
-        match (
-            self.replay.as_ref().or(endpoint.replay.as_ref()),
-            &self.record,
-        ) {
-            (Some(folder), _) => {
-                let plain = file(folder);
-                // Those of a repository may be unpacked, for people to read.
-                RecordingPlan::Read(match plain.exists() {
-                    true => plain,
-                    false => compressed(&plain),
-                })
-            }
-            (None, Some(folder)) => RecordingPlan::Write(compressed(&file(folder))),
-            (None, None) => RecordingPlan::Off,
-        }
-    }
-}
-
-/// The agent, and a digest of its settings if it has some: two targets may differ in nothing else.
-fn settings_name(target: &AgentTarget) -> String {
-    let words = target.command.argv.get(1..).unwrap_or_default();
-    if words.is_empty() && target.args.is_empty() && target.home.is_empty() {
-        return target.name().to_owned();
-    }
-    let settings = json!([words, target.args, target.home]).to_string();
-    let digest = hex(&Sha256::digest(settings.as_bytes()));
-    format!("{}-{}", target.name(), digest.get(..8).unwrap_or_default())
 }
 
 /// Runs the agent once.
@@ -270,6 +221,7 @@ pub(super) async fn ask(
         version: target.version.clone(),
         is_known: AgentLaunch::of(target.agent).is_some(),
         form,
+        is_replay,
     };
     let reading = spawn_blocking(move || {
         let mut printed = Vec::new();
@@ -293,11 +245,7 @@ pub(super) async fn ask(
                 true => AnswerSource::Recording,
                 false => AnswerSource::Network,
             },
-            requests: if is_replay {
-                0
-            } else {
-                small(ran.report.calls)
-            },
+            requests: small(ran.report.sent),
             faults: ran
                 .report
                 .upstream_faults
@@ -305,6 +253,7 @@ pub(super) async fn ask(
                 .map(|(kind, count)| (kind.clone(), small(*count)))
                 .collect(),
             usage_is_lower_bound: ran.report.is_lower_bound,
+            agent: Some(Box::new(agent_calls(&endpoint.model, &ran))),
             ..ModelCall::default()
         })
     });
@@ -323,12 +272,17 @@ pub(super) async fn ask(
     })
 }
 
-/// What a recording is of, exactly: requests are compared without dates and other numbers, also of
-/// the prompt.
-fn fingerprint_of(target: &AgentTarget, prompt: &str) -> String {
-    let model = target.endpoint.as_ref().map(Endpoint::name);
-    let parts = json!([prompt, model, target.command.argv, target.args, target.home]);
-    hex(&Sha256::digest(parts.to_string().as_bytes()))
+/// What is known of the calls that an agent made. A session that was ended has its reason, so what it
+/// left of a recording says nothing more.
+fn agent_calls(model: &str, ran: &RanAgent) -> AgentCalls {
+    let RanAgent { end, report, .. } = ran;
+    let is_other = |called: &&String| !is_model(model, called);
+    AgentCalls {
+        answers: report.turns,
+        without_usage: report.turns_without_usage,
+        models: report.models.iter().filter(is_other).cloned().collect(),
+        not_requested: if end.is_none() { report.unused } else { 0 },
+    }
 }
 
 fn small(count: u64) -> u32 {
@@ -481,7 +435,7 @@ async fn run(
         let reason = error.reason.replace(&command.join(" "), &own.join(" "));
         TargetFailure::new(
             Cause::Harness,
-            format!("the agent cannot be started: {reason}"),
+            format!("the agent could not be run: {reason}"),
         )
     };
     tokio::pin!(running);

@@ -1,9 +1,9 @@
 //! What an agent did: its own report, joined with its conversation with the model.
 
-use eval_agents::joined::{answers_in, join, read_agent_texts, submit};
+use eval_agents::joined::{answers_in, has_open_call, join, read_agent_texts, submit};
 use eval_agents::messages::{ApiExchange, ConversationReader, MessageApi};
 use eval_agents::streams::{AgentReading, StreamFormat};
-use eval_agents::trajectory::{MODEL_ANSWERS, Trajectory};
+use eval_agents::trajectory::{MODEL_ANSWERS, REPLAYED, Trajectory};
 use eval_proxy::{ApiProtocol, Exchange, SessionReport};
 use serde_json::{Value, json};
 
@@ -17,6 +17,8 @@ pub(super) struct RanProgram {
     /// It is one of those that are known to call their model for themselves, such as for a title.
     pub is_known: bool,
     pub form: StreamFormat,
+    /// Its model was replayed.
+    pub is_replay: bool,
 }
 
 /// Joins the agent's report with its conversation with the model, which takes the report's place
@@ -63,6 +65,19 @@ pub(super) fn complete(reading: &mut AgentReading, agent: RanProgram, report: &S
     if let Some(mut made) = reader.finish() {
         read_agent_texts(&mut made, form);
         answers = answers.saturating_add(answers_in(&made, agent.is_known));
+        // These end when an answer of their model calls no tool.
+        let ends_with_text = match form {
+            StreamFormat::ClaudeCode
+            | StreamFormat::Codex
+            | StreamFormat::GeminiCli
+            | StreamFormat::Opencode => agent.is_known,
+            StreamFormat::MiniSweAgent | StreamFormat::Aider | StreamFormat::Text => false,
+        };
+        if ends_with_text && has_open_call(&made) {
+            reasons.push(
+                "the agent ended before its model got the result of the last call".to_owned(),
+            );
+        }
         has_submitted = submit(&mut made);
         let has_calls = !printed.tool_calls().is_empty();
         let replaces = !has_calls || form == StreamFormat::MiniSweAgent;
@@ -91,6 +106,10 @@ pub(super) fn complete(reading: &mut AgentReading, agent: RanProgram, report: &S
         if let Value::Array(known) = known {
             known.extend(reasons.into_iter().map(Value::String));
         }
+    }
+    if agent.is_replay {
+        let extra = printed.extra.get_or_insert_default();
+        extra.insert(REPLAYED.to_owned(), json!(true));
     }
     if report.is_lower_bound {
         let extra = printed.extra.get_or_insert_default();
@@ -177,8 +196,9 @@ mod tests {
         RanProgram {
             name: "a".to_owned(),
             version: None,
-            is_known: true,
+            is_known: false,
             form,
+            is_replay: false,
         }
     }
 
@@ -215,6 +235,28 @@ mod tests {
         );
         let (names, reasons) = completed(&[], &made);
         assert_eq!((names, reasons), (vec!["t1".to_owned()], Vec::new()));
+    }
+
+    #[test]
+    fn call_whose_result_the_model_never_got_makes_it_incomplete() {
+        let first = exchange(json!([user("p")]), call(CALL));
+        let result = json!([{"type": "tool_result", "tool_use_id": "t1", "content": "a"}]);
+        let asked = json!({"role": "assistant", "content": call(CALL)});
+        let messages = json!([user("p"), asked, user(result)]);
+        let last = exchange(messages, json!([{"type": "text", "text": "a"}]));
+        let reason = "the agent ended before its model got the result of the last call";
+        for (exchanges, reasons) in [
+            (vec![first.clone()], &[reason][..]),
+            (vec![first, last], &[]),
+        ] {
+            let mut reading = stream(&[CALL]);
+            let known = RanProgram {
+                is_known: true,
+                ..program(StreamFormat::ClaudeCode)
+            };
+            complete(&mut reading, known, &report(exchanges));
+            assert_eq!(reading.trajectory.incomplete(), reasons);
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::target::line::shown;
+use crate::target::line::shown_id;
 use eval_base::names::InternedTexts;
 
 /// The cases that a plan asks of one recording, each with a number (its slot) from 0. Some forty bytes a case beside its id.
@@ -37,7 +37,7 @@ impl RecordedCases {
     pub fn shown(&self, case: &str) -> String {
         match self.private {
             true => "(private)".to_owned(),
-            false => shown(case),
+            false => shown_id(case),
         }
     }
 

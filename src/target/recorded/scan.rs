@@ -7,10 +7,11 @@ use std::path::Path;
 use crate::model::LostRecords;
 use eval_base::blocks::{BlockError, FileBlocks};
 use eval_base::nearest::did_you_mean;
+use eval_base::text::listed;
 use eval_base::unique_keys::JsonShape;
 
 use super::super::line::{
-    LineFault, RecordLine, RecordObject, parse_record, shown, without_position,
+    LineFault, RecordLine, RecordObject, parse_record, shown_id, without_position,
 };
 use super::asked::{RecordFit, RecordedCases};
 use super::index::{IndexEntry, MAX_RECORDS, RecordIndex, RecordSpan};
@@ -301,8 +302,8 @@ impl<'a> RecordingScan<'a> {
                 let message = format!(
                     "case {} is in the evals {} and {}: select one with `eval`",
                     self.asked.shown(&record.case),
-                    shown(first),
-                    shown(second)
+                    shown_id(first),
+                    shown_id(second)
                 );
                 self.wrong(span.place, message);
             }
@@ -419,36 +420,26 @@ impl<'a> RecordingScan<'a> {
         if *count == 0 {
             return None;
         }
-        let named: Vec<String> = first
-            .iter()
-            .take(NAMED)
-            .map(|(place, problem)| {
-                let column = problem
-                    .column
-                    .map(|column| format!(", column {column}"))
-                    .unwrap_or_default();
-                let of_record = format!("record {place}: ");
-                let message = problem
-                    .message
-                    .strip_prefix(&of_record)
-                    .unwrap_or(&problem.message);
-                format!("{}{column}: {message}", self.form.place(*place))
-            })
-            .collect();
-        let more = count - named.len();
-        let more = if more > 0 {
-            format!("; and {more} more")
-        } else {
-            String::new()
-        };
+        let named = first.iter().map(|(place, problem)| {
+            let column = problem
+                .column
+                .map(|column| format!(", column {column}"))
+                .unwrap_or_default();
+            let of_record = format!("record {place}: ");
+            let message = problem
+                .message
+                .strip_prefix(&of_record)
+                .unwrap_or(&problem.message);
+            format!("{}{column}: {message}", self.form.place(*place))
+        });
         let says = if *count == 1 {
             "record that cannot be read is"
         } else {
             "records that cannot be read are"
         };
         Some(format!(
-            "{name}: {count} {says} graded as errored: {}{more}",
-            named.join("; ")
+            "{name}: {count} {says} graded as errored: {}",
+            listed(named, NAMED, *count, "; ")
         ))
     }
 
@@ -464,7 +455,7 @@ impl<'a> RecordingScan<'a> {
                 .take(if known.len() > SEARCHED { 0 } else { SEARCHED });
             let closest = did_you_mean(case, known).filter(|_| !self.asked.private);
             let hint = closest
-                .map(|id| format!(", did you mean {}?", shown(id)))
+                .map(|id| format!(", did you mean {}?", shown_id(id)))
                 .unwrap_or_default();
             named.push(format!(
                 "{} ({}{hint})",
@@ -472,21 +463,15 @@ impl<'a> RecordingScan<'a> {
                 self.form.place(*place)
             ));
         }
-        let more = self.unknown_count - named.len();
-        let more = if more > 0 {
-            format!(" and {more} more")
-        } else {
-            String::new()
-        };
         let says = if self.unknown_count == 1 {
             "record is"
         } else {
             "records are"
         };
         Some(format!(
-            "{name}: {} {says} for no case of this suite: {}{more}",
+            "{name}: {} {says} for no case of this suite: {}",
             self.unknown_count,
-            named.join(", ")
+            listed(&named, named.len(), self.unknown_count, ", ")
         ))
     }
 }

@@ -1,4 +1,4 @@
-// Follows what goes on, and keeps the chosen theme. Texts enter the page as text nodes only.
+// Follows what goes on. Texts enter the page as text nodes only.
 
 const app = document.getElementById('app');
 
@@ -75,24 +75,6 @@ function follow(address) {
     events.close();
     announce('The run has ended.');
     location.reload();
-  });
-}
-
-function keepTheme() {
-  const name = 'eval-harness-theme';
-  try {
-    const theme = localStorage.getItem(name);
-    if (theme === 'dark' || theme === 'light') document.querySelector(`.theme-${theme}`).checked = true;
-  } catch {
-    // No memory.
-  }
-  document.querySelector('.themes').addEventListener('change', (event) => {
-    const theme = event.target.className.replace('theme-', '');
-    try {
-      theme === 'system' ? localStorage.removeItem(name) : localStorage.setItem(name, theme);
-    } catch {
-      // Then it forgets.
-    }
   });
 }
 

@@ -978,7 +978,17 @@ vec![
             "6:49 unknown-key: unknown key `comand` | did you mean `command`?",
             "7:60 workspace-setting: `solution` has both `dir` and `command` | keep one of them",
             "8:38 wrong-type: `solution`: expected a text, `{dir: FOLDER}` or `{command: [PROGRAM, ...]}`, found a number",
-            "9:49 wrong-type: `command`: expected a list of texts, found a text | write the command as a list, such as `[sh, solve.sh]`",
+            "9:49 wrong-type: `command`: expected a list of texts, found a text | write the program and its arguments as a list: `command: [sh]`",
+        ],
+    },
+    // An output is no answer where only the workspace decides, whatever the target's format.
+    Broken {
+        name: "suite.yaml",
+        text: "eval_suite:\n  name: s\n  target: {type: command, command: [sh], output: json}\n  workspace: {}\n  evals:\n    - {id: a, input: x, solution: 5, grader: {type: code, config: {method: diff, max_lines: 3}}}\n    - {id: b, input: x, solution: 5, expected: 5}\n    - {id: c, input: x, expected: 5, solution: {command: [sh, [x]]}}\n    - {id: d, input: x, expected: 5, solution: {command: sh solve.sh}}\n",
+        said: &[
+            "6:25 wrong-type: `solution`: expected a patch, `{dir: FOLDER}` or `{command: [PROGRAM, ...]}`, found a number | the graders of this case look at the workspace only",
+            "8:49 wrong-type: element 2 of `command`: expected a text, found a list | write the command as a list, such as `[sh, solve.sh]`",
+            "9:49 wrong-type: `command`: expected a list of texts, found a text | write the program and its arguments as a list: `command: [sh, solve.sh]`",
         ],
     },
     Broken {
@@ -1009,6 +1019,21 @@ vec![
         text: "eval_suite:\n  name: s\n  target: {type: command, command: [cat], isolation: docker}\n  evals: [{$ref: other.yaml}]\n",
         said: &[
             "3:54 unknown-value: `docker` is not a valid value of `isolation`: expected one of `sandbox`, `workspace`, `none`",
+        ],
+    },
+    Broken {
+        name: "suite.yaml",
+        text: "eval_suite:\n  name: s\n  target: {type: echo}\n  evals:\n    - {id: a, input: x, grader: {type: code, config: {method: trajectory, used: [Bash]}}}\n    - {id: b, input: x, grader: {type: model, config: {model: 'openai:m', rubric: r, show: [trajectory]}}}\n",
+        said: &[
+            "5:54 warning suspicious-value: `trajectory` needs a trajectory, but a target of type `echo` has none, so every grade is errored | use a target of type `agent`, or recorded outputs with a `trajectory`",
+            "6:93 warning suspicious-value: `show` needs a trajectory, but a target of type `echo` has none, so every grade is errored | use a target of type `agent`, or recorded outputs with a `trajectory`",
+        ],
+    },
+    Broken {
+        name: "suite.yaml",
+        text: "eval_suite:\n  name: s\n  target: {type: agent, agent: command, command: [cat], timeout_seconds: 5}\n  evals: [{$ref: other.yaml}]\n",
+        said: &[
+            "3:57 unknown-key: unknown key `timeout_seconds` | the time limit of an agent is `limits: {wall_seconds: SECONDS}`",
         ],
     },
 ]

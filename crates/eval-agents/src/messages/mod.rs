@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::build::{StepBuilder, ToolResult, text_at, usage_metrics};
+use crate::build::{STEP_CALLS, StepBuilder, ToolResult, text_at, usage_metrics};
 use crate::trajectory::{MessageContent, StepMetrics, StepSource, Trajectory, TrajectoryAgent};
 
 /// Conversations that are kept; what more there are is counted.
@@ -82,6 +82,8 @@ pub struct ConversationReader {
     unread: u64,
     /// Answers with several messages, of which the first is read.
     with_choices: u64,
+    /// Answers with more than [`STEP_CALLS`] tool calls.
+    with_many_calls: u64,
     spent: usize,
 }
 
@@ -141,6 +143,7 @@ impl ConversationReader {
             left_out: 0,
             unread: 0,
             with_choices: 0,
+            with_many_calls: 0,
             spent: 0,
         }
     }
@@ -148,7 +151,11 @@ impl ConversationReader {
     pub fn add(&mut self, exchange: &ApiExchange<'_>) {
         let known = self.conversations.len();
         let is_new = !self.conversations.contains_key(&exchange.conversation);
-        let answer = answer_turn(exchange.api, exchange.answer);
+        let mut answer = answer_turn(exchange.api, exchange.answer);
+        if let Some(turn) = answer.as_mut().filter(|turn| turn.calls.len() > STEP_CALLS) {
+            turn.calls.truncate(STEP_CALLS);
+            self.with_many_calls += 1;
+        }
         let turns = request_turns(exchange.api, exchange.request);
         if is_new && known >= CONVERSATIONS || self.spent > crate::streams::TRAJECTORY_BYTES {
             self.left_out += 1;
@@ -246,6 +253,10 @@ impl ConversationReader {
             (self.left_out, "are left out for their size"),
             (self.unread, "have an answer without a message"),
             (self.with_choices, "have an answer with several choices"),
+            (
+                self.with_many_calls,
+                "have an answer with too many tool calls",
+            ),
         ];
         let reasons = reasons.iter().filter(|(count, _)| *count > 0);
         let reasons: Vec<_> = reasons

@@ -20,6 +20,9 @@ const NAME: &str = "claude-code";
 /// Tools that start subagents.
 const SUBAGENT_TOOLS: &[&str] = &["Agent", "Task"];
 
+/// Subagents that are read.
+const SUBAGENTS: usize = 256;
+
 /// Types of events that repeat or announce what other events have.
 const HARMLESS: &[&str] = &[
     "auth_status",
@@ -67,7 +70,11 @@ struct AgentThread {
 
 impl EventParser for ClaudeCodeParser {
     fn event(&mut self, event: Value, losses: &mut StreamLosses) {
+        let known = self.subagents.len();
         let thread = match text_at(&event, "parent_tool_use_id") {
+            Some(parent) if known >= SUBAGENTS && !self.subagents.contains_key(parent) => {
+                return losses.lose(format!("only the first {SUBAGENTS} subagents are read"));
+            }
             Some(parent) => self.subagents.entry(parent.to_owned()).or_default(),
             None => &mut self.main,
         };
@@ -89,6 +96,8 @@ impl EventParser for ClaudeCodeParser {
             },
             Some("assistant") => thread.assistant(&event, losses),
             Some("user") => thread.user(&event, losses),
+            // One that a command prints later does not undo an error.
+            Some("result") if self.result.as_ref().is_some_and(is_failure) => {}
             Some("result") => self.result = Some(event),
             Some(kind) if HARMLESS.contains(&kind) => losses.harmless(kind),
             other => losses.unknown(other.unwrap_or("?")),
@@ -121,8 +130,7 @@ impl EventParser for ClaudeCodeParser {
             trajectory.final_metrics = Some(totals(&result));
         }
         let text = text_at(&result, "result").map(str::to_owned);
-        let failed = result.get("is_error") == Some(&Value::Bool(true))
-            || text_at(&result, "subtype").is_some_and(|kind| kind != "success");
+        let failed = is_failure(&result);
         let reason = || {
             let errors = result
                 .get("errors")
@@ -254,6 +262,12 @@ fn result_of(block: &Value) -> ToolResult {
         is_error: Some(is_block_error(block)),
         exit_code: None,
     }
+}
+
+/// Whether a final event reports an error.
+fn is_failure(result: &Value) -> bool {
+    result.get("is_error") == Some(&Value::Bool(true))
+        || text_at(result, "subtype").is_some_and(|kind| kind != "success")
 }
 
 /// Results of the calls that started subagents refer to their trajectories.

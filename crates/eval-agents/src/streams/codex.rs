@@ -11,7 +11,10 @@ pub(super) struct CodexParser {
     steps: StepBuilder,
     thread: Option<String>,
     usage: Option<Value>,
+    /// An error that a later turn may overcome.
     error: Option<String>,
+    /// Why a turn failed, which nothing that a command prints later undoes.
+    failure: Option<String>,
     ended: bool,
 }
 
@@ -42,7 +45,8 @@ impl EventParser for CodexParser {
             }
             Some("turn.failed") => {
                 let message = event.pointer("/error/message").and_then(Value::as_str);
-                self.error = Some(message.unwrap_or("an error without a message").to_owned());
+                let message = message.unwrap_or("an error without a message");
+                self.failure.get_or_insert_with(|| message.to_owned());
                 self.ended = true;
             }
             Some("error") => {
@@ -86,7 +90,7 @@ impl EventParser for CodexParser {
         });
         AgentReading {
             text: trajectory.final_message(),
-            error: self.error,
+            error: self.failure.or(self.error),
             trajectory,
         }
     }

@@ -83,6 +83,8 @@ impl EventParser for GeminiCliParser {
                 }
                 self.steps.begin(StepSource::System, time).message = message.into();
             }
+            // One that a command prints later does not undo an error.
+            Some("result") if self.result.as_ref().is_some_and(is_failure) => {}
             Some("result") => self.result = Some(event),
             other => losses.unknown(other.unwrap_or("?")),
         }
@@ -118,7 +120,7 @@ impl EventParser for GeminiCliParser {
                 ..FinalMetrics::default()
             });
         }
-        let failed = text_at(&result, "status").is_some_and(|status| status != "success");
+        let failed = is_failure(&result);
         let message = result
             .pointer("/error/message")
             .and_then(Value::as_str)
@@ -133,4 +135,9 @@ impl EventParser for GeminiCliParser {
             trajectory,
         }
     }
+}
+
+/// Whether a final event reports an error.
+fn is_failure(result: &Value) -> bool {
+    text_at(result, "status").is_some_and(|status| status != "success")
 }

@@ -488,3 +488,50 @@ proptest! {
         prop_assert_eq!(Trajectory::from_json(&json).unwrap(), reading.trajectory);
     }
 }
+
+#[test]
+fn final_event_after_one_that_reports_an_error_does_not_undo_it() {
+    let claude = [
+        r#"{"type":"result","subtype":"success","is_error":true,"result":"lost"}"#,
+        r#"{"type":"result","subtype":"success","is_error":false,"result":"done"}"#,
+    ];
+    let gemini = [
+        r#"{"type":"result","status":"error","error":{"message":"lost"}}"#,
+        r#"{"type":"result","status":"success"}"#,
+    ];
+    let codex = [
+        r#"{"type":"turn.failed","error":{"message":"lost"}}"#,
+        r#"{"type":"turn.completed"}"#,
+    ];
+    for (format, [failure, success]) in [
+        (StreamFormat::ClaudeCode, claude),
+        (StreamFormat::GeminiCli, gemini),
+        (StreamFormat::Codex, codex),
+    ] {
+        let read = |events: [&str; 2]| read_stream(format, events.join("\n").as_bytes()).error;
+        assert_eq!(
+            read([failure, success]).as_deref(),
+            Some("lost"),
+            "{format:?}"
+        );
+        assert_eq!(
+            read([success, failure]).as_deref(),
+            Some("lost"),
+            "{format:?}"
+        );
+        assert_eq!(read([success, success]), None);
+    }
+}
+
+#[test]
+fn subagents_beyond_a_number_are_left_out() {
+    let event = |n: usize| {
+        let call = json!({"type": "tool_use", "id": format!("c{n}"), "name": "Bash", "input": {}});
+        json!({"type": "assistant", "parent_tool_use_id": format!("t{n}"), "message": {"id": "m", "content": [call]}})
+    };
+    let lines: Vec<String> = (0..300).map(|n| event(n).to_string()).collect();
+    let trajectory = read_stream(StreamFormat::ClaudeCode, lines.join("\n").as_bytes()).trajectory;
+    assert_eq!(trajectory.subagent_trajectories.len(), 256);
+    let reason = "only the first 256 subagents are read";
+    assert!(trajectory.incomplete().contains(&reason));
+}

@@ -139,9 +139,11 @@ impl<'de> Deserialize<'de> for ContentPart {
             (PartKind::Text, Some(text), None) => Ok(Self::Text { text }),
             (PartKind::Image, None, Some(source)) => Ok(Self::Image { source }),
             (PartKind::Audio, None, Some(source)) => Ok(Self::Audio { source }),
-            (PartKind::Text, ..) => Err(D::Error::custom("a text part has `text` alone")),
+            (PartKind::Text, ..) => Err(D::Error::custom(
+                "a text part requires `text` and allows no `source`",
+            )),
             (PartKind::Image | PartKind::Audio, ..) => Err(D::Error::custom(
-                "an image or audio part has `source` alone",
+                "an image or audio part requires `source` and allows no `text`",
             )),
         }
     }

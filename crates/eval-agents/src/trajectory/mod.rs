@@ -301,6 +301,10 @@ pub const INCLUDES_SUBAGENTS: &str = "includes_subagents";
 /// a sum over its steps.
 pub const MODEL_ANSWERS: &str = "model_answers";
 
+/// In `extra` of a trajectory: its model was replayed, so that its times are not those of the agent
+/// with its model.
+pub const REPLAYED: &str = "replayed";
+
 /// In `extra` of a call: the agent reports it, but its conversation with the model does not have it.
 const UNSUPPORTED: &str = "not_in_conversation";
 

@@ -65,14 +65,14 @@ impl Trajectory {
         if !self.schema_version.starts_with("ATIF-v1.") {
             return Err(TrajectoryError::at(
                 format!("{prefix}schema_version"),
-                "not a version of ATIF",
+                "not an ATIF version",
             ));
         }
         SCHEMA_VERSION.clone_into(&mut self.schema_version);
         if self.steps.is_empty() {
             return Err(TrajectoryError::at(
                 format!("{prefix}steps"),
-                "a trajectory has at least one step",
+                "a trajectory requires at least one step",
             ));
         }
         for (at, step) in self.steps.iter_mut().enumerate() {
@@ -96,7 +96,7 @@ impl Trajectory {
                 Some(id) if !ids.insert(id.clone()) => {
                     return Err(TrajectoryError::at(
                         format!("{path}.trajectory_id"),
-                        format!("`{id}` is the id of another embedded trajectory, too"),
+                        format!("duplicate id `{id}` of an embedded trajectory"),
                     ));
                 }
                 Some(_) => subagent.check(&format!("{path}."))?,
@@ -170,7 +170,7 @@ impl TrajectoryStep {
                 return Err(TrajectoryError::at(
                     format!("{path}.tool_calls[{at}].tool_call_id"),
                     format!(
-                        "`{}` is the id of another call of this step, too",
+                        "duplicate tool call id `{}` in this step",
                         call.tool_call_id
                     ),
                 ));

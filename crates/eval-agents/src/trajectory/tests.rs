@@ -84,7 +84,7 @@ fn wrong_types_and_broken_rules_are_errors_with_their_path() {
     );
     assert_eq!(
         error_of(document(json!([]))),
-        "`steps`: a trajectory has at least one step"
+        "`steps`: a trajectory requires at least one step"
     );
     let mut newer = document(json!([]));
     newer["schema_version"] = json!("ATIF-v1.9");

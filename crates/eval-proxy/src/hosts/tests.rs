@@ -88,7 +88,7 @@ fn patterns_that_are_no_hosts_are_refused_with_the_reason() {
     insta::assert_snapshot!(shown, @r"
     `https://pypi.org` is not a host: write only the name, without `https://` and path
     `pypi.org/simple` is not a host: write only the name, without `https://` and path
-    `user@pypi.org` is not a host: a user is not part of a host
+    `user@pypi.org` is not a host: remove the user name
     `pypi.org:0` is not a host: its port is not a number from 1 to 65535
     `pypi.org:+80` is not a host: its port is not a number from 1 to 65535
     `pypi.org:http` is not a host: its port is not a number from 1 to 65535

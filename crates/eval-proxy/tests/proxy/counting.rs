@@ -1,10 +1,11 @@
 //! Tokens and dollars of every API, streamed or not.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use eval_proxy::{ApiProtocol, SessionReport};
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 
 use super::scripted::*;
 
@@ -166,6 +167,7 @@ async fn chat_server_without_usage_in_streams_gets_the_request_of_the_agent() {
     );
     let report = agent.session.finish().await;
     assert_eq!((report.turns, report.turns_without_usage), (2, 2));
+    assert_eq!((report.calls, report.sent), (2, 3));
     assert_eq!((report.cost_usd, report.is_lower_bound), (None, true));
     assert!(report.upstream_faults.is_empty(), "{report:?}");
 }
@@ -398,7 +400,54 @@ async fn answer_that_cannot_be_read_is_a_turn_of_unknown_usage() {
     let report = counted(RESPONSES, ask, || Script::json(200, json!({}))).await;
     assert_eq!(
         report.denied,
-        ["answers in the background cannot be counted"]
+        ["background responses are not supported, because their tokens cannot be counted"]
     );
     assert_eq!(report.turns, 0);
+}
+
+/// A piece of one of several choices, from a server that reports what was used so far.
+fn piece(index: u64, finish: Option<&str>, output: u64) -> Value {
+    json!({"model": "m", "usage": {"prompt_tokens": 9, "completion_tokens": output},
+        "choices": [{"index": index, "delta": {"content": "a"}, "finish_reason": finish}]})
+}
+
+#[tokio::test]
+async fn answer_with_several_choices_is_one_turn_with_the_tokens_of_all() {
+    let body = json!({"model": "m", "messages": [], "n": 2, "stream": true,
+        "stream_options": {"include_usage": true}});
+    let both = [piece(0, Some("stop"), 5), piece(1, Some("stop"), 11)];
+    // Some servers make one choice, whatever is requested.
+    for (events, tokens) in [(&both[..], 11), (&both[..1], 5)] {
+        let events = events.to_vec();
+        let report = counted(CHAT, body.clone(), move || Script::events(&events)).await;
+        assert_eq!((report.turns, report.usage.output), (1, tokens));
+        assert!(report.upstream_faults.is_empty(), "{report:?}");
+    }
+    let gemini = json!({"contents": [], "generationConfig": {"candidateCount": 3}});
+    let one = json!({"candidates": [{"index": 0, "finishReason": "STOP"}],
+        "usageMetadata": {"promptTokenCount": 2, "candidatesTokenCount": 7}});
+    let report = counted(GEMINI, gemini, move || Script::events(&[one.clone()])).await;
+    assert_eq!((report.turns, report.usage.output), (1, 7));
+    assert!(!report.is_lower_bound, "{report:?}");
+}
+
+#[tokio::test]
+async fn choices_that_the_agent_does_not_wait_for_make_a_lower_bound() {
+    let never = Arc::new(Notify::new());
+    let server = ScriptedServer::start(move |_, _| {
+        let mut script = Script::events(&[piece(0, Some("stop"), 5)]);
+        script.0.push(Step::Wait(Arc::clone(&never)));
+        script
+    })
+    .await;
+    let agent = Agent::start(&proxy_to(server.port), settings()).await;
+    let body = json!({"model": "m", "messages": [], "n": 9, "stream": true,
+        "stream_options": {"include_usage": true}});
+    let headers = [("x-api-key", TOKEN), ("content-type", "application/json")];
+    let mut response = agent.open("POST", CHAT, &headers, Some(&body)).await;
+    assert!(response.chunk().await.unwrap().is_some());
+    drop(response);
+    let report = agent.session.finish().await;
+    assert_eq!((report.turns, report.turns_without_usage), (1, 1));
+    assert_eq!((report.usage.output, report.is_lower_bound), (5, true));
 }

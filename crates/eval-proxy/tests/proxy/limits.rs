@@ -130,7 +130,7 @@ async fn model_without_a_price_is_refused_under_a_limit_of_dollars() {
         .message(&json!({"model": "dear", "messages": []}))
         .await;
     assert_eq!(got.status, 403);
-    let why = "the model dear has no price, and the sample has a limit of dollars";
+    let why = "the model dear has no price, which the limit `cost_usd` requires";
     assert_eq!(got.json()["error"]["message"], why);
     assert_eq!(agent.message(&question("q")).await.status, 200);
     let report = agent.session.finish().await;

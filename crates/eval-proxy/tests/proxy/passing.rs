@@ -184,13 +184,13 @@ async fn other_tokens_and_paths_are_refused_in_the_form_of_the_api() {
     POST /anthropic/v1/messages: 401 {"error":{"message":"the API key is not the token of this sample","type":"authentication_error"},"type":"error"}
     POST /openai/v1/responses: 401 {"error":{"code":null,"message":"the API key is not the token of this sample","param":null,"type":"authentication_error"}}
     POST /gemini/v1beta/models/m:generateContent?key=wrong: 401 {"error":{"code":401,"message":"the API key is not the token of this sample","status":"UNAUTHENTICATED"}}
-    POST /anthropic/v1/files: 403 {"error":{"message":"this method and path of the API is not passed on","type":"permission_error"},"type":"error"}
-    GET /anthropic/v1/messages: 403 {"error":{"message":"this method and path of the API is not passed on","type":"permission_error"},"type":"error"}
-    POST /openai/v1/../../admin: 403 {"error":{"code":null,"message":"this path belongs to no model API","param":null,"type":"permission_error"}}
-    POST /openai/v1/models/..%2f..%2fadmin: 403 {"error":{"code":null,"message":"this method and path of the API is not passed on","param":null,"type":"permission_error"}}
-    POST /gemini/v1beta/models/a/../../x:generateContent: 403 {"error":{"code":403,"message":"this method and path of the API is not passed on","status":"PERMISSION_DENIED"}}
-    POST /openaix/v1/responses: 403 {"error":{"code":null,"message":"this path belongs to no model API","param":null,"type":"permission_error"}}
-    GET /: 403 {"error":{"code":null,"message":"this path belongs to no model API","param":null,"type":"permission_error"}}
+    POST /anthropic/v1/files: 403 {"error":{"message":"the proxy does not forward this method and path of the API","type":"permission_error"},"type":"error"}
+    GET /anthropic/v1/messages: 403 {"error":{"message":"the proxy does not forward this method and path of the API","type":"permission_error"},"type":"error"}
+    POST /openai/v1/../../admin: 403 {"error":{"code":null,"message":"this path is not part of a model API","param":null,"type":"permission_error"}}
+    POST /openai/v1/models/..%2f..%2fadmin: 403 {"error":{"code":null,"message":"the proxy does not forward this method and path of the API","param":null,"type":"permission_error"}}
+    POST /gemini/v1beta/models/a/../../x:generateContent: 403 {"error":{"code":403,"message":"the proxy does not forward this method and path of the API","status":"PERMISSION_DENIED"}}
+    POST /openaix/v1/responses: 403 {"error":{"code":null,"message":"this path is not part of a model API","param":null,"type":"permission_error"}}
+    GET /: 403 {"error":{"code":null,"message":"this path is not part of a model API","param":null,"type":"permission_error"}}
     "#);
     assert!(server.seen().is_empty());
     let report = agent.session.finish().await;
@@ -297,7 +297,7 @@ async fn session_without_a_server_or_a_sound_token_is_refused() {
     let got = agent.message(&question("x")).await;
     assert_eq!(got.status, 403);
     assert!(
-        got.body.contains("no server is set for this API"),
+        got.body.contains("no server is configured for this API"),
         "{}",
         got.body
     );

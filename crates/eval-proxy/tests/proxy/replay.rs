@@ -431,7 +431,7 @@ async fn files_that_are_no_recordings_are_refused_with_the_line() {
     version 9 is not supported; this version reads 1
     line 2: expected ident at line 1 column 2
     line 2: expected exchange 0
-    line 4: the request that it continues does not fit
+    line 4: the exchange that it continues is missing or different
     ");
 }
 
@@ -460,7 +460,7 @@ async fn recording_of_another_task_answers_nothing() {
         shown.push_str(&format!("{}\n", divergence.message));
     }
     insta::assert_snapshot!(shown, @r#"
-    the recording is of another prompt, or of an agent with other arguments, files or another model
+    the recording was made with a different prompt, model or settings of the agent
     the agent's request differs from recorded exchange 0 at `/system`: recorded "You are an agent. Today's date: 2026-11-20. Session 0b9d1f3e-1111-4222-8333-123456789000", requested "You are an agent. Today's date: 2026-11-29. Session 0b9d1f3e-1111-4222-8333-123456789000"
     the agent's request differs from recorded exchange 0 at `/messages/0/content`: recorded "one: fix the bug in <workspace>/src", requested "six: fix the bug in <workspace>/src"
     "#);

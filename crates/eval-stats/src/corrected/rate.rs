@@ -39,7 +39,6 @@ impl SharePart {
         })
     }
 
-
     /// How far it may lower a sum in which it counts `times`.
     fn lowers(&self, times: f64) -> f64 {
         times * if times > 0.0 { self.below } else { self.above }
@@ -77,7 +76,10 @@ pub fn stratified_rate(
 ) -> Result<ShareEstimate, UndefinedReason> {
     let z = two_sided_quantile(level)?;
     let total: f64 = strata.iter().map(|stratum| stratum.items).sum();
-    if strata.iter().any(|s| s.items < 0.0 || (s.items > 0.0 && s.n <= 0.0)) {
+    if strata
+        .iter()
+        .any(|s| s.items < 0.0 || (s.items > 0.0 && s.n <= 0.0))
+    {
         return Err(UndefinedReason::Weights);
     }
     if total <= 0.0 {
@@ -91,8 +93,12 @@ pub fn stratified_rate(
     let (mut below, mut above) = (0.0f64, 0.0f64);
     for (part, stratum) in parts() {
         let drawn = z * part * (stratum.value - value) / stratum.n.sqrt();
-        below = below.hypot(part * (stratum.value - stratum.low)).hypot(drawn);
-        above = above.hypot(part * (stratum.high - stratum.value)).hypot(drawn);
+        below = below
+            .hypot(part * (stratum.value - stratum.low))
+            .hypot(drawn);
+        above = above
+            .hypot(part * (stratum.high - stratum.value))
+            .hypot(drawn);
     }
     Ok(ShareEstimate {
         value,
@@ -223,9 +229,7 @@ impl JudgeConfusion {
         }
         let judged = judged_share(passed, n)?;
         least_number(n, |number| {
-            let rate = self
-                .times(number / labels as f64)
-                .by_draw(&judged, level)?;
+            let rate = self.times(number / labels as f64).by_draw(&judged, level)?;
             Ok(rate.interval.high - rate.interval.low <= width)
         })
     }

@@ -1,18 +1,23 @@
-//! Laying a patch in git's format on a folder, with exact context.
+//! Laying a patch in git's format on a folder or a template, with exact context.
 
 mod parse;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::fs::FileType;
+use rustix::io::Errno;
 
 use crate::changes::FileMode;
 use crate::folder::{Folder, read_up_to};
+use crate::left::LeftEntry;
+use crate::listing::TreeEntry;
 use crate::path::WorkspacePath;
 use crate::sections::object_id;
+use crate::template::TemplateView;
 use parse::{FileAction, FilePatch, PatchBody, PatchHunk};
 
 /// Files that a patch changes are at most this long.
@@ -62,6 +67,23 @@ impl std::error::Error for PatchError {}
 /// link, or into `.git`; binary changes other than whole contents; errors of the file system, after
 /// which the tree may be half patched.
 pub fn apply_patch(tree: &Path, patch: &str) -> Result<(), PatchError> {
+    let tree = Folder::open(tree).map_err(|error| PatchError::of(error.to_string()))?;
+    patched(PatchBase::Folder(&tree), patch)?.write(&tree)
+}
+
+/// What a patch in git's format changes of a template, as [`apply_patch`] does: put on a copy of it, or
+/// in a layer above it, in this order. Takes time for what the patch changes.
+///
+/// # Errors
+/// As [`apply_patch`].
+pub fn patch_template(
+    template: &TemplateView,
+    patch: &str,
+) -> Result<Vec<(WorkspacePath, LeftEntry)>, PatchError> {
+    patched(PatchBase::Template(template), patch)?.changes(template)
+}
+
+fn patched<'b>(base: PatchBase<'b>, patch: &str) -> Result<PatchedTree<'b>, PatchError> {
     // Who cuts blanks from the end of a text cuts the end of the last line.
     let patch = if patch.is_empty() || patch.ends_with('\n') {
         patch.to_owned()
@@ -72,9 +94,8 @@ pub fn apply_patch(tree: &Path, patch: &str) -> Result<(), PatchError> {
         return Err(PatchError::of("it is larger than 16 MiB"));
     }
     let files = parse::parse(&patch)?;
-    let tree = Folder::open(tree).map_err(|error| PatchError::of(error.to_string()))?;
     let mut patching = PatchedTree {
-        tree,
+        base,
         files: BTreeMap::new(),
         bytes: 0,
         end: Instant::now() + MOST_TIME,
@@ -92,7 +113,7 @@ pub fn apply_patch(tree: &Path, patch: &str) -> Result<(), PatchError> {
         })?;
     }
     patching.check_created_folders()?;
-    patching.write()
+    Ok(patching)
 }
 
 impl PatchError {
@@ -112,8 +133,58 @@ struct PatchedFile {
     bytes: Vec<u8>,
 }
 
-struct PatchedTree {
-    tree: Folder,
+/// What a patch is laid on.
+#[derive(Clone, Copy)]
+enum PatchBase<'b> {
+    Folder(&'b Folder),
+    Template(&'b TemplateView),
+}
+
+impl PatchBase<'_> {
+    /// What is at a path, whose folders are there.
+    fn kind(self, path: &WorkspacePath) -> io::Result<Option<FileType>> {
+        match self {
+            PatchBase::Folder(tree) => tree.below(path.parent().as_ref())?.kind(path.name()),
+            PatchBase::Template(template) => Ok(template.get(path).map(|entry| match entry {
+                TreeEntry::Folder => FileType::Directory,
+                TreeEntry::File { .. } => FileType::RegularFile,
+                TreeEntry::Link { .. } => FileType::Symlink,
+            })),
+        }
+    }
+
+    fn link(self, path: &WorkspacePath) -> io::Result<Vec<u8>> {
+        match self {
+            PatchBase::Folder(tree) => tree.below(path.parent().as_ref())?.link(path.name()),
+            PatchBase::Template(template) => match template.get(path) {
+                Some(TreeEntry::Link { target }) => Ok(target.clone()),
+                _ => Err(io::ErrorKind::NotFound.into()),
+            },
+        }
+    }
+
+    /// A file, and whether it is executable.
+    fn file(self, path: &WorkspacePath) -> io::Result<(File, bool)> {
+        match self {
+            PatchBase::Folder(tree) => {
+                let folder = tree.below(path.parent().as_ref())?;
+                let file = folder.file(path.name())?;
+                let executable = folder.status(path.name())?.st_mode & 0o100 != 0;
+                Ok((file, executable))
+            }
+            PatchBase::Template(template) => {
+                let executable = matches!(
+                    template.get(path),
+                    Some(TreeEntry::File { executable, .. }) if *executable
+                );
+                Ok((template.open(path)?, executable))
+            }
+        }
+    }
+}
+
+struct PatchedTree<'b> {
+    base: PatchBase<'b>,
     /// Files as they will be; `None`: removed.
     files: BTreeMap<WorkspacePath, Option<PatchedFile>>,
     /// Bytes of the contents that were made so far.
@@ -124,7 +195,7 @@ struct PatchedTree {
     leaving: HashSet<WorkspacePath>,
 }
 
-impl PatchedTree {
+impl PatchedTree<'_> {
     fn apply(&mut self, patch: &FilePatch) -> Result<(), PatchError> {
         let old = match patch.action {
             FileAction::Create => PatchedFile {
@@ -155,16 +226,18 @@ impl PatchedTree {
                 };
                 let Some((before, after)) = patch.ids else {
                     return Err(PatchError::of(
-                        "a binary change needs full ids in its line `index`",
+                        "a binary change requires full object ids in its `index` line",
                     ));
                 };
                 if !is(before, &old.bytes) {
                     return Err(PatchError::of(
-                        "the content differs from the one that the patch was made of",
+                        "the file differs from the one that the patch was made from",
                     ));
                 }
                 if !is(after, bytes) {
-                    return Err(PatchError::of("the new content differs from its id"));
+                    return Err(PatchError::of(
+                        "the new content does not match its object id",
+                    ));
                 }
                 bytes.clone()
             }
@@ -172,7 +245,7 @@ impl PatchedTree {
         if patch.action == FileAction::Delete {
             if !bytes.is_empty() {
                 return Err(PatchError::of(
-                    "the patch deletes the file, and does not remove all of its content",
+                    "the patch deletes the file but does not remove all of its lines",
                 ));
             }
             self.files.insert(patch.old.clone(), None);
@@ -183,12 +256,12 @@ impl PatchedTree {
         }
         self.bytes = self.bytes.saturating_add(bytes.len() as u64);
         if self.bytes > MOST_WRITTEN_BYTES {
-            return Err(PatchError::of("the patch makes more than 256 MiB"));
+            return Err(PatchError::of("the patched files exceed 256 MiB"));
         }
         let mode = patch.new_mode.unwrap_or(old.mode);
         if (mode == FileMode::Link) != (old.mode == FileMode::Link) {
             return Err(PatchError::of(
-                "a file can not become a link by a change of its mode",
+                "a change of mode can't turn a file into a link",
             ));
         }
         if mode == FileMode::Link && (bytes.is_empty() || bytes.contains(&0)) {
@@ -209,13 +282,11 @@ impl PatchedTree {
             return Ok(None);
         }
         let failed = |error: io::Error| PatchError::of(format!("`{path}`: {error}"));
-        let folder = self.tree.below(path.parent().as_ref()).map_err(failed)?;
-        let (mode, bytes) = match folder.kind(path.name()).map_err(failed)? {
+        let (mode, bytes) = match self.base.kind(path).map_err(failed)? {
             None | Some(FileType::Directory) => return Ok(None),
-            Some(FileType::Symlink) => (FileMode::Link, folder.link(path.name()).map_err(failed)?),
+            Some(FileType::Symlink) => (FileMode::Link, self.base.link(path).map_err(failed)?),
             Some(FileType::RegularFile) => {
-                let file = folder.file(path.name()).map_err(failed)?;
-                let executable = folder.status(path.name()).map_err(failed)?.st_mode & 0o100 != 0;
+                let (file, executable) = self.base.file(path).map_err(failed)?;
                 let bytes = read_up_to(file, MOST_FILE_BYTES).map_err(failed)?;
                 let bytes = bytes
                     .ok_or_else(|| PatchError::of(format!("`{path}` is larger than 64 MiB")))?;
@@ -234,26 +305,20 @@ impl PatchedTree {
         let failed = |error: io::Error| PatchError::of(format!("`{path}`: {error}"));
         let mut parents: Vec<WorkspacePath> = path.parents().collect();
         parents.reverse();
-        let mut folder = Some(self.tree.below(None).map_err(failed)?);
         for parent in parents {
             let removed = self.leaving.contains(&parent);
-            let Some(around) = folder.take() else {
-                continue;
-            };
-            match around.kind(parent.name()).map_err(failed)? {
-                Some(FileType::Directory) => {
-                    folder = Some(around.folder(parent.name()).map_err(failed)?)
-                }
+            match self.base.kind(&parent).map_err(failed)? {
+                Some(FileType::Directory) => {}
                 Some(FileType::Symlink) if !removed => {
                     return Err(PatchError::of(format!("`{parent}` is a link")));
                 }
                 Some(_) if !removed => {
                     return Err(PatchError::of(format!("`{parent}` is not a folder")));
                 }
-                _ => {}
+                _ => return Ok(false),
             }
         }
-        Ok(folder.is_some())
+        Ok(true)
     }
 
     /// No file is in a folder that becomes a file.
@@ -277,59 +342,102 @@ impl PatchedTree {
         Ok(())
     }
 
-    fn write(&self) -> Result<(), PatchError> {
+    /// What is different from the template: what is gone first.
+    fn changes(
+        self,
+        template: &TemplateView,
+    ) -> Result<Vec<(WorkspacePath, LeftEntry)>, PatchError> {
+        let is_file = |path: &&WorkspacePath| {
+            let entry = template.get(path);
+            entry.is_some_and(|entry| *entry != TreeEntry::Folder)
+        };
+        let mut gone: BTreeSet<WorkspacePath> =
+            self.files.keys().filter(is_file).cloned().collect();
+        let folders: BTreeSet<WorkspacePath> =
+            gone.iter().flat_map(WorkspacePath::parents).collect();
+        // As git does with folders that it leaves empty; the inner ones come first.
+        for folder in folders.into_iter().rev() {
+            if template.below(&folder).all(|(path, _)| gone.contains(path)) {
+                gone.insert(folder);
+            }
+        }
+        let mut made = Vec::new();
+        for (path, file) in self.files {
+            let Some(file) = file else { continue };
+            let is_needed = template
+                .below(&path)
+                .any(|(below, _)| !gone.contains(below));
+            if template.get(&path) == Some(&TreeEntry::Folder) && is_needed {
+                return Err(PatchError::at(&path, &io::Error::from(Errno::EXIST)));
+            }
+            gone.remove(&path);
+            path.parents().for_each(|folder| {
+                gone.remove(&folder);
+            });
+            let entry = match file.mode {
+                FileMode::Link => LeftEntry::Link { target: file.bytes },
+                mode => LeftEntry::File {
+                    executable: mode == FileMode::Executable,
+                    content: file.bytes,
+                },
+            };
+            made.push((path, entry));
+        }
+        let gone = gone.into_iter().map(|path| (path, LeftEntry::Nothing));
+        Ok(gone.chain(made).collect())
+    }
+
+    fn write(&self, tree: &Folder) -> Result<(), PatchError> {
         for path in self.files.keys().rev() {
-            self.remove(path)
-                .map_err(|error| PatchError::at(path, &error))?;
+            remove(tree, path).map_err(|error| PatchError::at(path, &error))?;
         }
         for (path, file) in &self.files {
             if let Some(file) = file {
-                self.create(path, file)
-                    .map_err(|error| PatchError::at(path, &error))?;
+                create(tree, path, file).map_err(|error| PatchError::at(path, &error))?;
             }
         }
         Ok(())
     }
+}
 
-    /// Removes a file, and as git does the folders that it leaves empty.
-    fn remove(&self, path: &WorkspacePath) -> io::Result<()> {
-        let folder = match self.tree.below(path.parent().as_ref()) {
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-                ) =>
-            {
-                return Ok(());
-            }
-            folder => folder?,
-        };
-        if matches!(folder.kind(path.name())?, None | Some(FileType::Directory)) {
+/// Removes a file, and as git does the folders that it leaves empty.
+fn remove(tree: &Folder, path: &WorkspacePath) -> io::Result<()> {
+    let folder = match tree.below(path.parent().as_ref()) {
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
             return Ok(());
         }
-        folder.remove(path.name())?;
-        for parent in path.parents() {
-            let around = self.tree.below(parent.parent().as_ref())?;
-            if !around.remove_empty(parent.name()) {
-                break;
-            }
-        }
-        Ok(())
+        folder => folder?,
+    };
+    if matches!(folder.kind(path.name())?, None | Some(FileType::Directory)) {
+        return Ok(());
     }
-
-    fn create(&self, path: &WorkspacePath, file: &PatchedFile) -> io::Result<()> {
-        let mut folder = self.tree.below(None)?;
-        for part in path.parent().iter().flat_map(WorkspacePath::parts) {
-            folder = folder.make_folder(part)?;
+    folder.remove(path.name())?;
+    for parent in path.parents() {
+        let around = tree.below(parent.parent().as_ref())?;
+        if !around.remove_empty(parent.name()) {
+            break;
         }
-        // Left empty by what was removed; git needs the place, too.
-        folder.remove_empty(path.name());
-        match file.mode {
-            FileMode::Link => folder.make_link(path.name(), &file.bytes),
-            mode => {
-                let mut created = folder.create(path.name(), mode == FileMode::Executable)?;
-                created.write_all(&file.bytes)
-            }
+    }
+    Ok(())
+}
+
+fn create(tree: &Folder, path: &WorkspacePath, file: &PatchedFile) -> io::Result<()> {
+    let mut folder = tree.below(None)?;
+    for part in path.parent().iter().flat_map(WorkspacePath::parts) {
+        folder = folder.make_folder(part)?;
+    }
+    // Left empty by what was removed; git needs the place, too.
+    folder.remove_empty(path.name());
+    match file.mode {
+        FileMode::Link => folder.make_link(path.name(), &file.bytes),
+        mode => {
+            let mut created = folder.create(path.name(), mode == FileMode::Executable)?;
+            created.write_all(&file.bytes)
         }
     }
 }

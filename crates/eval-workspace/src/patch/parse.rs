@@ -68,7 +68,7 @@ pub(super) fn parse(patch: &str) -> Result<Vec<FilePatch<'_>>, PatchError> {
         }
     }
     if files.is_empty() && !patch.trim().is_empty() {
-        return Err(lines.error("no change of a file in git's format"));
+        return Err(lines.error("no file change in git's format"));
     }
     Ok(files)
 }
@@ -128,13 +128,15 @@ impl<'p> PatchLines<'p> {
             self.at += 1;
             self.binary()?
         } else if self.starts("Binary files ") {
-            return Err(self.error("a binary file without its content"));
+            return Err(
+                self.error("a binary file without its content (`git diff --binary` includes it)")
+            );
         } else {
             PatchBody::Hunks(Vec::new())
         };
         let (Some(old), Some(new)) = (header.old, header.new) else {
             self.at = line - 1;
-            return Err(self.error("the name of the file is not clear"));
+            return Err(self.error("the file name is ambiguous"));
         };
         Ok(FilePatch {
             line,
@@ -280,7 +282,7 @@ impl<'p> PatchLines<'p> {
                 || takes_old && old_left == 0
                 || takes_new && new_left == 0
             {
-                return Err(self.error("the lines of the hunk differ from its numbers"));
+                return Err(self.error("the number of lines in the hunk differs from its header"));
             }
             self.at += 1;
             let text = if self.starts("\\ ") {
@@ -314,11 +316,15 @@ impl<'p> PatchLines<'p> {
             .peek()
             .and_then(|line| line.trim_end().strip_prefix("literal "));
         let Some(size) = size.and_then(|size| size.parse().ok()) else {
-            return Err(self.error("a binary change that is not the whole content (`literal`)"));
+            return Err(self.error(
+                "a binary delta, which is not supported; only whole contents (`literal`) are",
+            ));
         };
         self.binary = self.binary.saturating_add(size);
         if size > MOST_BINARY_BYTES || self.binary > MOST_WRITTEN_BYTES {
-            return Err(self.error("the content is larger than 64 MiB, or all are than 256 MiB"));
+            return Err(
+                self.error("the content exceeds 64 MiB, or all contents together exceed 256 MiB")
+            );
         }
         let begin = self.at;
         let mut deflated = Vec::new();
@@ -334,7 +340,7 @@ impl<'p> PatchLines<'p> {
         }
         let Some(bytes) = base85::inflate(&deflated, size) else {
             self.at = begin;
-            return Err(self.error("the content has another size"));
+            return Err(self.error("the content does not have the stated size"));
         };
         self.at += 1;
         // The way back, which is not needed.
@@ -348,7 +354,11 @@ impl<'p> PatchLines<'p> {
 
     fn mode(&self, text: &str) -> Result<FileMode, PatchError> {
         let mode = FileMode::ALL.into_iter().find(|mode| mode.as_str() == text);
-        mode.ok_or_else(|| self.error(format!("the mode `{text}` is not one of a file or link")))
+        mode.ok_or_else(|| {
+            self.error(format!(
+                "the mode `{text}` is not the mode of a file or a link"
+            ))
+        })
     }
 
     /// A name that begins with `a/` or `b/`.

@@ -173,8 +173,13 @@ fn own_apply(tree: &MemoryTree, patch: &str) -> Result<MemoryTree, String> {
     for (path, node) in tree {
         write_node(place.path(), path, node);
     }
+    let of_template = apply_above(place.path(), patch);
     let applied = apply_patch(place.path(), patch);
     let after = read_tree(place.path());
+    if let Some(of_template) = of_template {
+        let applied = applied.clone().map(|()| after.clone());
+        assert_eq!(of_template, applied.map_err(|error| error.to_string()));
+    }
     match applied {
         Ok(()) => Ok(after),
         Err(error) => {
@@ -182,4 +187,36 @@ fn own_apply(tree: &MemoryTree, patch: &str) -> Result<MemoryTree, String> {
             Err(error.to_string())
         }
     }
+}
+
+/// What [`patch_template`] makes of a tree, on a copy and as a layer above it; `None` of a tree that can't
+/// be a template.
+fn apply_above(tree: &Path, patch: &str) -> Option<Result<MemoryTree, String>> {
+    let place = tempfile::tempdir().unwrap();
+    let [copy, layer] = ["copy", "layer"].map(|name| place.path().join(name));
+    fs::create_dir(&layer).unwrap();
+    let template = TemplateView::new(tree, list_tree(tree).ok()?).unwrap();
+    copy_tree(tree, &copy, &CopyRules::default()).unwrap();
+    let changes = match patch_template(&template, patch) {
+        Ok(changes) => changes,
+        Err(error) => return Some(Err(error.to_string())),
+    };
+    for (path, entry) in changes {
+        entry.put(&copy, &path, None).unwrap();
+        entry.put_in_layer(&template, &layer, &path, None).unwrap();
+    }
+    let digest = |after: AfterView| {
+        let edits = WorkspaceEdits::read(&template, &after).unwrap();
+        edits.digest().unwrap()
+    };
+    let upper = AfterView::Overlay {
+        upper: &layer,
+        attributes: OverlayAttributes::User,
+    };
+    let whole = AfterView::Tree {
+        root: &copy,
+        copied_at: None,
+    };
+    assert_eq!(digest(upper), digest(whole));
+    Some(Ok(read_tree(&copy)))
 }

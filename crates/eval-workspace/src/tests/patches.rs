@@ -185,27 +185,27 @@ fn what_leads_out_or_is_not_clear_is_refused() {
         ),
         (
             "diff --git a/f b/f\ndeleted file mode 100644\n".to_owned(),
-            "`f`, line 1 of the patch: the patch deletes the file, and does not remove all of its content",
+            "`f`, line 1 of the patch: the patch deletes the file but does not remove all of its lines",
         ),
         (
             "diff --git a/m b/m\nnew file mode 160000\n".to_owned(),
-            "line 2 of the patch: the mode `160000` is not one of a file or link",
+            "line 2 of the patch: the mode `160000` is not the mode of a file or a link",
         ),
         (
             "diff --git a/f b/f\nBinary files a/f and b/f differ\n".to_owned(),
-            "line 2 of the patch: a binary file without its content",
+            "line 2 of the patch: a binary file without its content (`git diff --binary` includes it)",
         ),
         (
             "diff --git a/f b/f\nGIT binary patch\ndelta 5\nMcmZ\n".to_owned(),
-            "line 3 of the patch: a binary change that is not the whole content (`literal`)",
+            "line 3 of the patch: a binary delta, which is not supported; only whole contents (`literal`) are",
         ),
         (
             "diff --git a/f b/f\nGIT binary patch\nliteral 0\nHcmV?d00001\n\n".to_owned(),
-            "`f`, line 1 of the patch: a binary change needs full ids in its line `index`",
+            "`f`, line 1 of the patch: a binary change requires full object ids in its `index` line",
         ),
         (
             "nothing of a patch\n".to_owned(),
-            "line 1 of the patch: no change of a file in git's format",
+            "line 1 of the patch: no file change in git's format",
         ),
         (
             format!("{}rubbish\n", create("new")),
@@ -213,7 +213,7 @@ fn what_leads_out_or_is_not_clear_is_refused() {
         ),
         (
             "diff --git a/x b/y\nold mode 100644\nnew mode 100755\n".to_owned(),
-            "line 1 of the patch: the name of the file is not clear",
+            "line 1 of the patch: the file name is ambiguous",
         ),
         (
             "--- a/f\n+++ b/f\n@@ -1,2 +1 @@\n-a\n".to_owned(),
@@ -221,7 +221,7 @@ fn what_leads_out_or_is_not_clear_is_refused() {
         ),
         (
             "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n-b\n".to_owned(),
-            "hunk 1, line 5 of the patch: the lines of the hunk differ from its numbers",
+            "hunk 1, line 5 of the patch: the number of lines in the hunk differs from its header",
         ),
         (
             "--- a/f\n+++ b/f\n@@ -1 +x @@\n-a\n".to_owned(),
@@ -293,7 +293,7 @@ fn patches_of_git_with_both_ways_apply() {
     assert_eq!(after, read_tree(place.path()));
     before.insert(b"bin".to_vec(), bytes(b"\0two"));
     let message =
-        "`bin`, line 1 of the patch: the content differs from the one that the patch was made of";
+        "`bin`, line 1 of the patch: the file differs from the one that the patch was made from";
     assert_eq!(own_apply(&before, &patch), Err(message.to_owned()));
 }
 

@@ -356,6 +356,7 @@ fn check_left(edits: &WorkspaceEdits, template: &TemplateView, source: &Path) {
     copy_tree(source, &copied, &CopyRules::default()).unwrap();
     edits.put_on(&copied, &PathGlobs::default(), None).unwrap();
     assert_eq!(digest(&copied), left);
+    check_layers(edits, template, &copied);
     if edits.fit_in_a_diff(&PathGlobs::default()) {
         let (_, diff) = edits
             .compare(&PathGlobs::default(), &CompareBounds::default())
@@ -365,6 +366,37 @@ fn check_left(edits: &WorkspaceEdits, template: &TemplateView, source: &Path) {
         apply_patch(&patched, &diff.text).unwrap();
         assert_eq!(digest(&patched), left, "{}", diff.text);
     }
+}
+
+/// As layers above the template, what was left is the same: made of the entries, and of a whole copy,
+/// which is used up.
+fn check_layers(edits: &WorkspaceEdits, template: &TemplateView, copy: &Path) {
+    let left = edits.digest().unwrap();
+    let place = tempfile::tempdir().unwrap();
+    let digest = |layer: &Path| {
+        let view = AfterView::Overlay {
+            upper: layer,
+            attributes: OverlayAttributes::User,
+        };
+        let edits = WorkspaceEdits::read(template, &view).unwrap();
+        edits.digest().unwrap()
+    };
+    let made = place.path().join("made");
+    fs::create_dir(&made).unwrap();
+    for entry in edits.left() {
+        let (path, entry) = entry.unwrap();
+        entry.put_in_layer(template, &made, &path, None).unwrap();
+    }
+    assert_eq!(digest(&made), left);
+    let moved = place.path().join("moved");
+    fs::create_dir(&moved).unwrap();
+    let view = AfterView::Tree {
+        root: copy,
+        copied_at: None,
+    };
+    let of_copy = WorkspaceEdits::read(template, &view).unwrap();
+    of_copy.move_to_layer(&moved, None).unwrap();
+    assert_eq!(digest(&moved), left);
 }
 
 /// Protected files are those of the template, and others stay unless a protected one needs the place.

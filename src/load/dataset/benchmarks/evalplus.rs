@@ -53,8 +53,8 @@ impl BenchmarkFormat for Evalplus {
         }
         if !record.contains_key("test") {
             return Err(
-                "the record has neither `base_input` and `plus_input` nor `test`, as the records of \
-                 HumanEval+ and MBPP+ do"
+                "the record has no tests: records of HumanEval+ and MBPP+ have `base_input` and \
+                 `plus_input`, or `test`"
                     .to_owned(),
             );
         }

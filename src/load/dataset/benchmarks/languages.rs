@@ -245,7 +245,7 @@ impl ProgramLanguage {
 /// The file that ends the tests of a Go package: they all passed.
 pub(super) fn go_end(package: &str, tests: &str) -> Result<String, String> {
     let names = regex::Regex::new(r"(?m)^func (Test\w*)\(")
-        .map_err(|error| format!("the harness has a wrong pattern: {error}"))?;
+        .map_err(|error| format!("internal error: invalid pattern: {error}"))?;
     let names: Vec<&str> = names
         .captures_iter(tests)
         .filter_map(|found| found.get(1).map(|name| name.as_str()))

@@ -1,11 +1,15 @@
 //! MBPP: the solution, then set-up code and imports, then each assert; the sanitized set says
 //! `prompt` for `text` and brings `test_imports`.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::fields::{Record, task_id, text, text_if_any, texts};
 use super::{BenchmarkFormat, BenchmarkTask, PythonSettings, PythonTask};
 use crate::model::{CodeTests, OutputValue};
+
+/// MBPP+ with tests as text would otherwise be reported as passed by its base tests alone.
+const MORE_TESTS: &str = "the record has more tests in `test`, as those of MBPP+ have, and this format would not \
+     run them; set `format: evalplus`";
 
 #[derive(Debug)]
 pub(super) struct Mbpp(pub PythonSettings);
@@ -14,6 +18,9 @@ impl BenchmarkFormat for Mbpp {
     fn task(&self, record: &Record, _index: usize) -> Result<BenchmarkTask, String> {
         let id = task_id(record)?;
         let problem = text(record, &["text", "prompt"])?;
+        if record.get("test").is_some_and(Value::is_string) {
+            return Err(MORE_TESTS.to_owned());
+        }
         let asserts = texts(record, "test_list")?;
         if asserts.is_empty() {
             return Err("`test_list` is empty, so nothing would be tested".to_owned());

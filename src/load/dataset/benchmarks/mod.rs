@@ -241,6 +241,33 @@ pub(super) fn recipe(
     }))
 }
 
+/// Fields that the records of only one format have.
+const OWN_FIELDS: [(&str, &str); 11] = [
+    ("evalplus", "plus_input"),
+    ("bigcodebench", "complete_prompt"),
+    ("livecodebench", "public_test_cases"),
+    ("multipl_e", "stop_tokens"),
+    ("humaneval_pack", "buggy_solution"),
+    ("ds1000", "code_context"),
+    ("code_contests", "public_tests"),
+    ("apps", "input_output"),
+    ("mbpp", "test_list"),
+    ("mmlu", "choices"),
+    ("ifeval", "instruction_id_list"),
+];
+
+/// The format whose records look like a record that does not fit the format of its dataset.
+fn other_format(row: &Value, format: Option<&str>) -> Option<String> {
+    let (name, field) = OWN_FIELDS
+        .iter()
+        .find(|(_, field)| row.get(field).is_some())?;
+    // MBPP+ as text has the fields of MBPP, too.
+    let is_own = format == Some(*name) || (format, *name) == (Some("evalplus"), "mbpp");
+    (!is_own).then(|| {
+        format!("the record has `{field}`, as those of `format: {name}` have; set that format")
+    })
+}
+
 fn format_name(spec: &DatasetSpec) -> Option<Arc<str>> {
     let spec = serde_json::to_value(spec).ok()?;
     Some(spec.get("format")?.as_str()?.into())
@@ -279,7 +306,10 @@ impl CaseMaker for BenchmarkMaker<'_> {
 
     fn case(&mut self, row: Value, place: RowPlace) -> Result<Case, RowMisfit> {
         let data_hash = Fingerprint::of(&row);
-        let task = self.task(&row, place.index).map_err(RowMisfit::plain)?;
+        let task = self.task(&row, place.index).map_err(|message| RowMisfit {
+            hint: other_format(&row, self.recipe.format_name.as_deref()),
+            ..RowMisfit::plain(message)
+        })?;
         Ok(Case {
             data_hash,
             ..self.recipe.case(task, place.line)

@@ -108,7 +108,7 @@ fn function_name(language: ProgramLanguage, prompt: &str, tests: &str) -> Result
         Cpp | Java => r"(\w+)\s*\(",
     };
     let pattern = regex::Regex::new(pattern)
-        .map_err(|error| format!("the harness has a wrong pattern: {error}"))?;
+        .map_err(|error| format!("internal error: invalid pattern: {error}"))?;
     let comment = |line: &&str| {
         let line = line.trim_start();
         !line.starts_with("//")

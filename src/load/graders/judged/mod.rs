@@ -131,6 +131,8 @@ fn shown(
                 continue;
             }
             ShownPartSpec::Trajectory => {
+                let at = node.locate(&format!("/show/{at}"));
+                case.warn_without_trajectory(desk, "show", at);
                 shown.trajectory = true;
                 continue;
             }

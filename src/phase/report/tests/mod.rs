@@ -440,7 +440,7 @@ fn markdown_tells_all_that_happened() {
     3. Fix Orders stay (reg-orders): orders\[0\].total: expected 13.5, got 14
     4. Fix reg-same: the output differs
     5. Fix Writes code (cap-code): 2 of 3 cases failed, first lists: the output differs
-    6. 2 samples of cap-tone › mail (and 1 more) wait for a human grade: review them with \`eval-harness show\`; for a verdict, replace the human grader with a code grader or a judge
+    6. 2 samples of cap-tone › mail (and 1 more) wait for a human grade: review them with \`eval-harness review\`, then \`eval-harness regrade --people\`
     7. Fix Lint: it ended with exit code 1
     8. Check code-review yourself, or give it a \`command\`: nothing was run for it
     9. Do not rely on small differences between these figures: with 6 samples graded the intervals are wide
@@ -572,8 +572,7 @@ fn the_terminal_shows_one_page_that_ends_with_the_gate() {
       5. Fix Writes code (cap-code): 2 of 3 cases failed, first lists: the output
          differs
       6. 2 samples of cap-tone › mail (and 1 more) wait for a human grade: review
-         them with `eval-harness show`; for a verdict, replace the human grader with
-         a code grader or a judge
+         them with `eval-harness review`, then `eval-harness regrade --people`
       7. Fix Lint: it ended with exit code 1
       8. Check code-review yourself, or give it a `command`: nothing was run for it
       9. Do not rely on small differences between these figures: with 6 samples
@@ -733,7 +732,7 @@ fn a_phase_recommends_in_order_and_says_nothing_twice() {
     Fix Orders stay (reg-orders): orders[0].total: expected 13.5, got 14
     Fix reg-same: the output differs
     Fix Writes code (cap-code): 2 of 3 cases failed, first lists: the output differs
-    2 samples of cap-tone › mail (and 1 more) wait for a human grade: review them with `eval-harness show`; for a verdict, replace the human grader with a code grader or a judge
+    2 samples of cap-tone › mail (and 1 more) wait for a human grade: review them with `eval-harness review`, then `eval-harness regrade --people`
     Fix Lint: it ended with exit code 1
     Check code-review yourself, or give it a `command`: nothing was run for it
     Do not rely on small differences between these figures: with 6 samples graded the intervals are wide

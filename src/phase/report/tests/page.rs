@@ -142,7 +142,7 @@ fn page_shows_all_that_is_known_of_a_phase() {
     Fix 1 failed test of Unit tests, auth › expires: left: 3, right: 4
     Start the target, or correct its address: it could not be reached for 1 sample of lost: connection refused
     Fix Wrong (wrong): the output differs
-    1 sample of human waits for a human grade: review them with `eval-harness show`; for a verdict, replace the human grader with a code grader or a judge
+    1 sample of human waits for a human grade: review them with `eval-harness review`, then `eval-harness regrade --people`
     Fix clippy: it ended with exit code 2
     Check Review yourself, or give it a `command`: nothing was run for it
     Do not rely on small differences between these figures: with 1 sample graded the intervals are wide

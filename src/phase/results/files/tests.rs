@@ -102,7 +102,7 @@ fn what_was_there_before_is_no_result() {
     put(dir.path(), "new.xml", 4);
     insta::assert_snapshot!(told(&read(&all, dir.path(), Some(&before))), @"
     7+ 0- of again.xml new.xml
-    i ignored 1 file from before the command started
+    i ignored 1 file written before the command started
     ");
     // A file that was put there with a time of long ago was not written by the command either.
     let moved = put(dir.path(), "moved.xml", 100);
@@ -114,7 +114,7 @@ fn what_was_there_before_is_no_result() {
         .expect("a time");
     insta::assert_snapshot!(told(&read(&all, dir.path(), Some(&before))), @"
     7+ 0- of again.xml new.xml
-    i ignored 2 files from before the command started
+    i ignored 2 files written before the command started
     ");
 }
 
@@ -142,6 +142,6 @@ fn a_new_name_makes_no_new_file() {
     std::fs::hard_link(dir.path().join("now.xml"), dir.path().join("now-2.xml")).expect("a link");
     insta::assert_snapshot!(told(&read(&all, dir.path(), Some(&before))), @"
     5+ 0- of now-2.xml
-    i ignored 3 files from before the command started
+    i ignored 3 files written before the command started
     ");
 }

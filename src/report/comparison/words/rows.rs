@@ -225,7 +225,7 @@ pub fn legend(comparison: &Comparison, [worse, better]: [&str; 2]) -> String {
     words.push_str("p: one-sided, in the direction of the difference");
     let none = comparison.verdict == ComparisonVerdict::None;
     if none && comparison.metrics.iter().any(decides) {
-        words.push_str(", for * whether it is worse");
+        words.push_str("; for *, in the direction of worse");
     }
     words.push_str(match tests.clone().any(adjusted) {
         true => "; several tests are adjusted by Holm, other metrics are not.",

@@ -20,7 +20,8 @@ function textView(shown, label, { plain = false, lines: most = FOLD_LINES } = {}
     : el('pre', { class: 'said' }, text === '' ? el('span', { class: 'soft' }, '(empty)') : said(brief));
   const tools = el('div', { class: 'text-tools' });
   if (brief.length < text.length) {
-    const words = tall ? `Show all ${grouped(lines.length)} lines` : `Show all ${grouped(text.length)} characters`;
+    const all = shown.cut ? '' : 'all ';
+    const words = tall ? `Show ${all}${grouped(lines.length)} lines` : `Show ${all}${grouped(text.length)} characters`;
     const button = el('button', { type: 'button', class: 'unfold', 'aria-expanded': 'false' }, words);
     button.addEventListener('click', () => {
       const open = button.getAttribute('aria-expanded') === 'false';

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::judged::{self, JudgedTold};
+use super::judged::{self, JudgedOnPage};
 use super::sample::{LabelledFact, measured};
 use super::shown::{self, ShownText};
 use crate::model::Grade;
@@ -16,7 +16,7 @@ use crate::report::{figures, notices};
 use eval_base::text;
 
 #[derive(Debug, Serialize)]
-pub struct GradeTold<'a> {
+pub struct GradeOnPage<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     method: Cow<'a, str>,
@@ -52,7 +52,7 @@ pub struct GradeTold<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     trust: Option<[&'static str; 2]>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    judged: Option<JudgedTold<'a>>,
+    judged: Option<JudgedOnPage<'a>>,
 }
 
 /// Where two structures differ.
@@ -71,7 +71,11 @@ struct DifferencePlace {
 }
 
 /// `graded` is what the sample shows of its output.
-pub fn told<'a>(grade: &'a Grade, graded: Option<&ShownText<'a>>, limit: usize) -> GradeTold<'a> {
+pub fn grade_details<'a>(
+    grade: &'a Grade,
+    graded: Option<&ShownText<'a>>,
+    limit: usize,
+) -> GradeOnPage<'a> {
     let actual = grade
         .actual
         .as_ref()
@@ -84,7 +88,7 @@ pub fn told<'a>(grade: &'a Grade, graded: Option<&ShownText<'a>>, limit: usize) 
         let listed = [differences::LISTED, differences::COUNTED].contains(&key.as_str());
         !(told && listed)
     });
-    GradeTold {
+    GradeOnPage {
         kind: grade.grader_type.name(),
         method: shown::name(&grade.method, limit),
         name: grade.grader.as_deref().map(|name| shown::name(name, limit)),
@@ -123,7 +127,7 @@ pub fn told<'a>(grade: &'a Grade, graded: Option<&ShownText<'a>>, limit: usize) 
         judged: grade
             .judged
             .as_deref()
-            .map(|judged| judged::told(grade, judged, limit)),
+            .map(|judged| judged::judged_details(grade, judged, limit)),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::report::limits::html as limits;
 use crate::report::{figures, judged as words};
 
 #[derive(Debug, Serialize)]
-pub struct JudgedTold<'a> {
+pub struct JudgedOnPage<'a> {
     /// `3.4 of 1-5, needs 3.8`.
     score: String,
     /// Name, weight, score, scale, share, spread.
@@ -27,11 +27,11 @@ pub struct JudgedTold<'a> {
     notices: Vec<ShownText<'a>>,
     system: ShownText<'a>,
     prompt: ShownText<'a>,
-    votes: Vec<VoteTold<'a>>,
+    votes: Vec<VoteOnPage<'a>>,
 }
 
 #[derive(Debug, Serialize)]
-struct VoteTold<'a> {
+struct VoteOnPage<'a> {
     model: Cow<'a, str>,
     index: u32,
     outcome: &'static str,
@@ -40,12 +40,12 @@ struct VoteTold<'a> {
     /// By criterion.
     scores: Vec<LabelledFact<'a>>,
     justification: ShownText<'a>,
-    replies: Vec<ReplyTold<'a>>,
+    replies: Vec<ReplyOnPage<'a>>,
     facts: Vec<(&'static str, String)>,
 }
 
 #[derive(Debug, Serialize)]
-struct ReplyTold<'a> {
+struct ReplyOnPage<'a> {
     text: ShownText<'a>,
     fault: Option<&'static str>,
     finish: String,
@@ -53,7 +53,7 @@ struct ReplyTold<'a> {
     repair: ShownText<'a>,
 }
 
-pub fn told<'a>(grade: &'a Grade, judged: &'a Judged, limit: usize) -> JudgedTold<'a> {
+pub fn judged_details<'a>(grade: &'a Grade, judged: &'a Judged, limit: usize) -> JudgedOnPage<'a> {
     let told = words::one(grade, judged);
     let owned = |text: &str| Cow::Owned(shown::name(text, limit).into_owned());
     let rows = told.rows.iter().take(limits::ENTRIES);
@@ -77,7 +77,7 @@ pub fn told<'a>(grade: &'a Grade, judged: &'a Judged, limit: usize) -> JudgedTol
             .map(|text| shown::of_text(text, limit))
             .collect()
     };
-    JudgedTold {
+    JudgedOnPage {
         criteria: criteria.collect(),
         checks: told
             .checks
@@ -100,9 +100,13 @@ pub fn told<'a>(grade: &'a Grade, judged: &'a Judged, limit: usize) -> JudgedTol
     }
 }
 
-fn one_vote<'a>(vote: &'a JudgeVote, told: &words::VoteTold<'_>, limit: usize) -> VoteTold<'a> {
+fn one_vote<'a>(
+    vote: &'a JudgeVote,
+    told: &words::ReportedVote<'_>,
+    limit: usize,
+) -> VoteOnPage<'a> {
     let scores = vote.scores.iter().take(limits::ENTRIES);
-    VoteTold {
+    VoteOnPage {
         model: shown::name(&vote.model, limit),
         index: vote.index,
         outcome: vote.outcome.name(),
@@ -125,8 +129,8 @@ fn one_vote<'a>(vote: &'a JudgeVote, told: &words::VoteTold<'_>, limit: usize) -
     }
 }
 
-fn one_reply(reply: &JudgeReply, limit: usize) -> ReplyTold<'_> {
-    ReplyTold {
+fn one_reply(reply: &JudgeReply, limit: usize) -> ReplyOnPage<'_> {
+    ReplyOnPage {
         text: shown::of_text(&reply.text, limit),
         fault: reply.fault.map(|fault| fault.name()),
         finish: reply.finish.as_ref().map(word).unwrap_or_default(),

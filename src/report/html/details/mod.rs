@@ -163,8 +163,8 @@ fn one<T>(
 #[derive(Serialize)]
 struct CaseShown<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    input: Option<sample::InputTold<'a>>,
-    samples: Vec<sample::SampleTold<'a>>,
+    input: Option<sample::InputOnPage<'a>>,
+    samples: Vec<sample::SampleOnPage<'a>>,
     /// Samples that are not listed here.
     #[serde(skip_serializing_if = "is_zero")]
     more: usize,
@@ -187,7 +187,7 @@ pub(super) fn never_ran(case: &CaseResult) -> bool {
 impl<'a> CaseShown<'a> {
     fn of(held: &PlacedCase<'a>, limit: usize) -> CaseShown<'a> {
         let case = held.case;
-        let (samples, more) = sample::told(case, limit);
+        let (samples, more) = sample::sample_details(case, limit);
         CaseShown {
             input: case
                 .input

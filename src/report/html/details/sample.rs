@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::grade::{self, GradeTold};
+use super::grade::{self, GradeOnPage};
 use super::shown::{self, ShownText};
 use super::trajectory::{self, TrajectoryBlock};
 use crate::model::{AnswerSource, CaseResult, InputShown, ModelCall, Outcome, SampleResult, Usage};
@@ -18,7 +18,7 @@ use eval_base::text;
 pub type LabelledFact<'a> = (Cow<'a, str>, Cow<'a, str>);
 
 #[derive(Debug, Serialize)]
-pub struct InputTold<'a> {
+pub struct InputOnPage<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -32,8 +32,8 @@ pub struct InputTold<'a> {
     truncated: bool,
 }
 
-pub fn input(input: &InputShown, limit: usize) -> InputTold<'_> {
-    InputTold {
+pub fn input(input: &InputShown, limit: usize) -> InputOnPage<'_> {
+    InputOnPage {
         kind: input.kind.name(),
         path: input.path.as_deref().map(|path| shown::name(path, limit)),
         parts: parts_of_input(&input.value, limit),
@@ -100,7 +100,7 @@ pub fn parts_of_input(value: &Value, limit: usize) -> Vec<(Cow<'_, str>, ShownTe
 }
 
 #[derive(Debug, Serialize)]
-pub struct SampleTold<'a> {
+pub struct SampleOnPage<'a> {
     index: u32,
     outcome: &'static str,
     /// Empty when there is none.
@@ -124,7 +124,7 @@ pub struct SampleTold<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     extracted: Option<ShownText<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    grades: Vec<GradeTold<'a>>,
+    grades: Vec<GradeOnPage<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     metrics: Vec<LabelledFact<'a>>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -137,7 +137,7 @@ pub struct SampleTold<'a> {
 
 /// Samples in order, and how many are left out: at least so many, here or from the summary's lists.
 /// Where there are too many, those that did not pass are kept.
-pub fn told(case: &CaseResult, limit: usize) -> (Vec<SampleTold<'_>>, usize) {
+pub fn sample_details(case: &CaseResult, limit: usize) -> (Vec<SampleOnPage<'_>>, usize) {
     let mut samples: Vec<&SampleResult> = case.samples.iter().collect();
     samples.sort_by_key(|sample| figures::urgency(sample.outcome));
     let more = samples.len().saturating_sub(limits::SAMPLES) + unlisted_passes(case);
@@ -159,7 +159,7 @@ pub fn unlisted_passes(case: &CaseResult) -> usize {
     at_once.saturating_sub(listed(false)) + usize::from(case.flaky && listed(true) == 0)
 }
 
-fn one(sample: &SampleResult, limit: usize) -> SampleTold<'_> {
+fn one(sample: &SampleResult, limit: usize) -> SampleOnPage<'_> {
     let output = sample
         .output
         .as_ref()
@@ -173,7 +173,7 @@ fn one(sample: &SampleResult, limit: usize) -> SampleTold<'_> {
         .grades
         .iter()
         .take(limits::ENTRIES)
-        .map(|grade| grade::told(grade, graded, limit))
+        .map(|grade| grade::grade_details(grade, graded, limit))
         .collect();
     let metrics = sample.metrics.iter().take(limits::ENTRIES);
     let earlier = sample.earlier.iter().take(limits::ENTRIES).map(|attempt| {
@@ -184,7 +184,7 @@ fn one(sample: &SampleResult, limit: usize) -> SampleTold<'_> {
             shown::of_text(&attempt.reason, limit),
         )
     });
-    SampleTold {
+    SampleOnPage {
         index: sample.index,
         outcome: sample.outcome.name(),
         score: sample.score.map(figures::rate).unwrap_or_default(),
@@ -243,7 +243,7 @@ pub fn facts_of_sample(sample: &SampleResult, limit: usize) -> Vec<LabelledFact<
         );
     }
     if let Some(usage) = &sample.usage {
-        let bound = if sample.has_lower_bound() {
+        let bound = if ModelCall::has_lower_bound(sample.call.as_deref()) {
             "at least "
         } else {
             ""
@@ -281,14 +281,28 @@ pub fn call_facts(call: &ModelCall, limit: usize) -> Vec<(&'static str, String)>
         .as_deref()
         .map(|at| format!(", first answered {}", shown::name(at, limit)));
     let at = at.unwrap_or_default();
-    facts.push((
-        "Answer",
-        match call.source {
-            AnswerSource::Network => "from the API".to_owned(),
-            AnswerSource::Cache => format!("from the cache{at}"),
-            AnswerSource::Recording => format!("from a recording{at}"),
-        },
-    ));
+    let source = match call.source {
+        AnswerSource::Network => "from the API".to_owned(),
+        AnswerSource::Cache => format!("from the cache{at}"),
+        AnswerSource::Recording => format!("from a recording{at}"),
+    };
+    match call.agent.as_deref() {
+        None => facts.push(("Answer", source)),
+        Some(agent) => {
+            facts.push(("Answers", format!("{} {source}", number(agent.answers))));
+            if !agent.models.is_empty() {
+                let names = agent.models.iter().take(limits::ENTRIES);
+                let names: Vec<_> = names.map(|name| shown::name(name, limit)).collect();
+                facts.push(("Other models", names.join(", ")));
+            }
+            if agent.not_requested > 0 {
+                facts.push((
+                    "Not requested of the recording",
+                    number(agent.not_requested),
+                ));
+            }
+        }
+    }
     if call.requests > 1 || !call.faults.is_empty() {
         let faults = call.faults.iter().take(limits::ENTRIES);
         let faults: Vec<String> = faults

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
-use super::sample::{self, InputTold};
+use super::sample::{self, InputOnPage};
 use super::shown::{self, ShownText};
 use crate::model::{CaseResult, Grade, Outcome, SampleResult};
 use crate::report::limits::html as limits;
@@ -18,7 +18,7 @@ pub type RunOfCase<'a> = Option<&'a CaseResult>;
 pub struct CaseInRuns<'a> {
     /// What the last run that has the case was given.
     #[serde(skip_serializing_if = "Option::is_none")]
-    input: Option<InputTold<'a>>,
+    input: Option<InputOnPage<'a>>,
     runs: Vec<Option<ShownRun<'a>>>,
 }
 
@@ -27,7 +27,7 @@ struct ShownRun<'a> {
     outcome: &'static str,
     /// Where the run was given something else.
     #[serde(skip_serializing_if = "Option::is_none")]
-    input: Option<InputTold<'a>>,
+    input: Option<InputOnPage<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     sample: Option<ShownSample<'a>>,
 }

@@ -8,7 +8,7 @@ use super::shown::{self, ShownText};
 use crate::model::{TimelineCall, TimelineStep, TrajectoryRecord};
 use crate::report::figures::{self, number};
 use crate::report::limits::html as limits;
-use eval_base::text::plural;
+use eval_base::text::{ELLIPSIS, plural};
 
 #[derive(Debug, Serialize)]
 pub struct TrajectoryBlock<'a> {
@@ -124,5 +124,10 @@ fn call_block(call: &TimelineCall, limit: usize) -> CallBlock<'_> {
 }
 
 fn some(text: &str, limit: usize) -> Option<ShownText<'_>> {
-    (!text.is_empty()).then(|| shown::of_text(text, limit))
+    let mut text = (!text.is_empty()).then(|| shown::of_text(text, limit))?;
+    // Timelines are kept shortened.
+    if text.cut.is_none() && text.text.ends_with(ELLIPSIS) {
+        text.cut = Some("Shortened; `eval-harness show --verbose` prints all of it.".to_owned());
+    }
+    Some(text)
 }

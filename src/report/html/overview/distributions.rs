@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::model::{SampleResult, Summary, Usage};
+use crate::model::{ModelCall, SampleResult, Summary, Usage};
 use crate::report::figures;
 use crate::report::limits::html as limits;
 use eval_base::text;
@@ -151,7 +151,7 @@ fn usage(summary: &Summary) -> Option<Value> {
                 Some(usd) => sum.cost_usd = Some(sum.cost_usd.unwrap_or(0.0) + usd),
                 None => *priced = false,
             }
-            *priced &= !sample.has_lower_bound();
+            *priced &= !ModelCall::has_lower_bound(sample.call.as_deref());
         }
     }
     let mut rows: Vec<(&str, Usage, bool)> = by_eval

@@ -320,7 +320,7 @@ fn history(summary: &Summary) -> Option<Vec<Value>> {
 }
 
 fn models_used(summary: &Summary) -> Option<Value> {
-    let all = models::told(summary.models.as_ref()?);
+    let all = models::model_overviews(summary.models.as_ref()?);
     let rows: Vec<Value> = all
         .iter()
         .take(limits::MODELS)

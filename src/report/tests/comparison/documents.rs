@@ -140,7 +140,7 @@ fn markdown_says_what_is_undecided() {
 
     pass@1 [-40.0, +30.0] if all samples without a grade had counted against, or for, the candidate
 
-    \* the verdict depends on it. p: one-sided, in the direction of the difference, for * whether it is worse.
+    \* the verdict depends on it. p: one-sided, in the direction of the difference; for *, in the direction of worse.
 
     **10 cases compared: 1 broken, 2 fixed, 7 still passing**
 

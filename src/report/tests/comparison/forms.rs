@@ -146,8 +146,8 @@ fn nothing_found_where_it_would_have_been() {
       Metric     From     To    Difference  95 % interval     p
       pass@1 *  0.850  0.850  -0.04 points  [-1.1, +1.0]   0.47
       paired: 4,000 cases
-      * the verdict depends on it. p: one-sided, in the direction of the difference,
-      for * whether it is worse.
+      * the verdict depends on it. p: one-sided, in the direction of the difference;
+      for *, in the direction of worse.
 
       4,000 cases compared: 1 broken, 2 fixed, 3,997 still passing
 
@@ -180,8 +180,8 @@ fn too_few_cases_to_find_anything() {
       Metric     From     To    Difference  95 % interval      p
       pass@1 *  0.900  0.800  -10.0 points  [-41.0, +22.0]  0.31
       paired: 10 cases
-      * the verdict depends on it. p: one-sided, in the direction of the difference,
-      for * whether it is worse.
+      * the verdict depends on it. p: one-sided, in the direction of the difference;
+      for *, in the direction of worse.
 
       10 cases compared: 1 broken, 2 fixed, 7 still passing
 
@@ -223,8 +223,8 @@ fn what_has_no_grade_can_turn_the_verdict() {
       paired: 10 cases
       pass@1 [-40.0, +30.0] if all samples without a grade had counted against, or
       for, the candidate
-      * the verdict depends on it. p: one-sided, in the direction of the difference,
-      for * whether it is worse.
+      * the verdict depends on it. p: one-sided, in the direction of the difference;
+      for *, in the direction of worse.
 
       10 cases compared: 1 broken, 2 fixed, 7 still passing
       not compared: 6 without a grade on one side
