@@ -80,7 +80,7 @@ pub(super) fn serve(
             let line = format!("{url}/#token={token}  {}\n", one_line(name));
             console.result(line.as_bytes())?;
         }
-        console.note("each reviewer opens the own link, or sends the token with requests; Ctrl-C ends the server");
+        console.note("each reviewer opens one of these links, or sends its token with requests; Ctrl-C ends the server");
         let stop = async move { signals.received().await };
         server.serve(page_routes(), api_routes(desk), stop).await?;
         CliResult::Ok(ExitCode::Pass)

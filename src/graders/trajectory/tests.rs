@@ -14,10 +14,11 @@ pub(in crate::graders) fn resolved(config: &str) -> Result<CodeGrader, String> {
     let dir = tempfile::tempdir().expect("a folder");
     let cwd = dir.path().canonicalize().expect("a path");
     let suite = format!(
-        "eval_suite:\n  name: s\n  target: {{type: command, command: [cat]}}\n  evals:\n    - id: a\n      input: x\n      \
+        "eval_suite:\n  name: s\n  target: {{type: recorded, path: outputs.jsonl}}\n  evals:\n    - id: a\n      input: x\n      \
          grader: {{type: code, config: {{{config}}}}}\n"
     );
     fs::write(cwd.join("suite.yaml"), suite).expect("written");
+    fs::write(cwd.join("outputs.jsonl"), "").expect("written");
     let loaded = load(&LoadRequest {
         suite: "suite.yaml".into(),
         purpose: PlanPurpose::Run,

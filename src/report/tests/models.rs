@@ -181,7 +181,7 @@ fn what_is_not_known_is_not_told_as_nothing() {
         cost     at least $0.0123
         spent    at least $0.0086 in this run (11,900 tokens, 120 of them wasted)
         ! 1 call ended without an answer
-        ! the usage of 2 calls is known only in part
+        ! the usage of 2 samples is known only in part
         ! 2 answers truncated at the token limit
         ! 1 answer refused
     ");

@@ -646,7 +646,8 @@ fn is_model(model: &str, called: &str) -> bool {
         let is_date = rest.chars().all(|c| c.is_ascii_digit() || c == '-');
         matches!(rest, "latest" | "preview") || (is_date && digits >= 3)
     };
-    let is_word = !own.is_empty() && own.chars().all(|c| c.is_ascii_alphabetic());
+    // An alias such as `sonnet`.
+    let is_word = own.len() > 2 && own.chars().all(|c| c.is_ascii_alphabetic());
     rest.is_some_and(|rest| rest.is_empty() || is_version(rest))
         || (is_word && called.split('-').any(|word| word == own))
 }

@@ -1023,10 +1023,10 @@ vec![
     },
     Broken {
         name: "suite.yaml",
-        text: "eval_suite:\n  name: s\n  target: {type: echo}\n  evals:\n    - {id: a, input: x, grader: {type: code, config: {method: trajectory, used: [Bash]}}}\n    - {id: b, input: x, grader: {type: model, config: {model: 'openai:m', rubric: r, show: [trajectory]}}}\n",
+        text: "eval_suite:\n  name: s\n  target: {type: echo}\n  evals:\n    - {id: a, input: x, grader: {type: code, config: {method: trajectory, used: [Bash]}}}\n    - {id: b, input: x, grader: {type: model, config: {model: 'openai:m', rubric: 'It ran its tests.', show: [trajectory]}}}\n",
         said: &[
             "5:54 warning suspicious-value: `trajectory` needs a trajectory, but a target of type `echo` has none, so every grade is errored | use a target of type `agent`, or recorded outputs with a `trajectory`",
-            "6:93 warning suspicious-value: `show` needs a trajectory, but a target of type `echo` has none, so every grade is errored | use a target of type `agent`, or recorded outputs with a `trajectory`",
+            "6:111 warning suspicious-value: `show` needs a trajectory, but a target of type `echo` has none, so every grade is errored | use a target of type `agent`, or recorded outputs with a `trajectory`",
         ],
     },
     Broken {
