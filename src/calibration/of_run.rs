@@ -83,7 +83,7 @@ pub fn judged_outputs(
                 doubt: judge_doubt(judged),
                 key: rated
                     .as_ref()
-                    .map_or_else(String::new, |rated| key(rated, judged)),
+                    .map_or_else(String::new, |rated| rating_key(rated, judged)),
                 rated: rated.clone(),
                 ..JudgedOutput::default()
             };
@@ -196,7 +196,7 @@ fn rated(
 
 /// The name of the question to reviewers about an output: that of its human grader, or the one that
 /// queues make of its judge's rubric.
-fn key(rated: &RatedOutput, judged: &Judged) -> String {
+fn rating_key(rated: &RatedOutput, judged: &Judged) -> String {
     let rubric = match rated.policies.first() {
         Some((rubric, _)) => rubric.clone(),
         None => {
