@@ -17,7 +17,8 @@
 //! check
 //! run
 //! baseline  gate  summary
-//! calibration  grade  target
+//! calibration
+//! grade  target
 //! graders
 //! workspace
 //! ratings

@@ -163,7 +163,7 @@ impl LabelReader {
             passed,
             score,
             doubt,
-            labels: Vec::new(),
+            ..JudgedOutput::default()
         };
         let label = self.label(row)?;
         let judge = text("judge").unwrap_or_else(|| UNNAMED_JUDGE.to_owned());

@@ -7,6 +7,7 @@ use crate::model::{
     BiasFigure, Estimate, FigureGroup, JudgeCalibration, JudgeFigures, LabelDifference, LabelDraw,
     LabelsNeeded, NextLabel, PeopleFigures, ScoreFigures,
 };
+use crate::ratings::rank;
 use crate::spec::{CALIBRATION_VERSION, CalibrationFile, ConfusionRow, LabelOrigin};
 use eval_base::text::group_digits;
 use eval_stats::{
@@ -148,9 +149,25 @@ fn reviewers(outputs: &[&JudgedOutput]) -> Vec<String> {
 /// Which labels count: all of them where they are a draw as a whole, else those that follow the
 /// labelling order from its beginning, else all of them as chosen ones.
 fn drawn<'a>(whole: &[&'a JudgedOutput], options: &MeasureOptions) -> DrawnLabels<'a> {
-    let doubts: Vec<f64> = whole.iter().map(|output| output.doubt).collect();
-    let by_doubt = label_order(&doubts, AT_RANDOM, options.seed).unwrap_or_default();
-    let evenly = label_order(&vec![0.0; whole.len()], 1.0, options.seed).unwrap_or_default();
+    // As queues of reviews draw, whatever the order of the journal.
+    let mut by_key: Vec<usize> = (0..whole.len()).collect();
+    let key = |at: &usize| whole.get(*at).map_or("", |output| output.key.as_str());
+    by_key.sort_by(|a, b| key(a).cmp(key(b)));
+    let sorted = by_key.iter().filter_map(|at| whole.get(*at));
+    let doubts: Vec<f64> = sorted.map(|output| output.doubt).collect();
+    let places = |order: Vec<usize>| -> Vec<usize> {
+        let places = order.iter().filter_map(|at| by_key.get(*at).copied());
+        places.collect()
+    };
+    let drawn = label_order(&doubts, AT_RANDOM, options.seed);
+    let by_doubt = places(drawn.unwrap_or_default());
+    let mut evenly = by_key.clone();
+    if whole.iter().any(|output| output.key.is_empty()) {
+        let drawn = label_order(&vec![0.0; whole.len()], 1.0, options.seed);
+        evenly = places(drawn.unwrap_or_default());
+    } else {
+        evenly.sort_by_cached_key(|at| rank(options.seed, &["sample", key(at)]));
+    }
     let is_labelled = |at: &usize| {
         let output = whole.get(*at);
         output.is_some_and(|output| output.people() != [0, 0])
@@ -185,7 +202,20 @@ fn drawn<'a>(whole: &[&'a JudgedOutput], options: &MeasureOptions) -> DrawnLabel
         return alike(LabelDraw::Chosen);
     }
     let (order, weights) = match doubtful >= even {
-        true => (&by_doubt, inclusion_weights(&doubts, AT_RANDOM, count)),
+        true => {
+            // Back to the order of the outputs.
+            let sorted = inclusion_weights(&doubts, AT_RANDOM, count);
+            let weights = sorted.map(|sorted| {
+                let mut weights = vec![1.0; whole.len()];
+                for (at, weight) in by_key.iter().zip(sorted) {
+                    if let Some(place) = weights.get_mut(*at) {
+                        *place = weight;
+                    }
+                }
+                weights
+            });
+            (&by_doubt, weights)
+        }
         false => (&evenly, Ok(vec![1.0; whole.len()])),
     };
     let Ok(weights) = weights else {

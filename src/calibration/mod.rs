@@ -1,13 +1,15 @@
 //! Judges held against labels of people: which labels there are, what they show of a judge, and the
 //! calibrations that are kept in git.
 //!
-//! `labels` reads files, `of_run` journals, `measure` computes, `corrected` applies calibrations to
+//! `labels` reads files, `of_run` journals, `people` the ratings of reviewers,
+//! `measure` computes, `corrected` applies calibrations to
 //! runs, `store` keeps `judges/`. The statistics are those of `eval-stats`.
 
 mod corrected;
 mod labels;
 mod measure;
 mod of_run;
+mod people;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -15,7 +17,8 @@ mod tests;
 pub use corrected::{CalibratedJudge, JudgedCounts};
 pub use labels::{LabelsFile, read_labels};
 pub use measure::{MeasureOptions, calibrate};
-pub use of_run::{join, judged_outputs};
+pub use of_run::{join, judge_doubt, judged_outputs};
+pub use people::{RatedOutput, add_ratings};
 pub use store::CalibrationStore;
 
 use crate::model::LabelledOutput;
@@ -55,6 +58,10 @@ pub struct JudgedOutput {
     /// How far votes differ, or how near the score is to the threshold: from 0 to 1.
     pub doubt: f64,
     pub labels: Vec<PersonLabel>,
+    /// What ratings of the output are about, if it is of a run.
+    pub rated: Option<RatedOutput>,
+    /// The name of the question to reviewers, by which queues draw; empty if it is not of a run.
+    pub key: String,
 }
 
 /// What one person said of an output.

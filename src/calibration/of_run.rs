@@ -1,10 +1,16 @@
 //! The verdicts of the judges of a run, and the labels that belong to them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::{JudgeIdentity, JudgedOutput, JudgedOutputs, LabelsFile};
+use super::{JudgeIdentity, JudgedOutput, JudgedOutputs, LabelsFile, RatedOutput};
+use crate::grade::input_digest;
 use crate::journal::{self, JournalError, RunPaths};
-use crate::model::{Attempt, Grade, JudgeVote, Judged, LabelledOutput, Outcome, OutputValue};
+use crate::model::{
+    Attempt, Event, Grade, JudgeVote, Judged, LabelledOutput, Outcome, OutputValue,
+    QuestionDigests, ReviewPolicy, output_digest, rubric_digest,
+};
+use crate::ratings::question_key;
+use crate::spec::HumanGraderConfig;
 use eval_base::text::plural;
 use eval_stats::reaches;
 
@@ -22,12 +28,27 @@ pub fn judged_outputs(
         .into_iter()
         .map(|planned| (planned.eval.id, planned.eval.category))
         .collect();
+    let mut inputs: HashMap<(String, String), String> = HashMap::new();
+    for event in journal::read_counts(&journal)? {
+        if let Event::CasesPlanned(planned) = event? {
+            let eval = planned.eval;
+            let cases = planned.cases.into_iter();
+            inputs.extend(
+                cases.map(|case| ((eval.clone(), case.id), input_digest(&case.input_hash))),
+            );
+        }
+    }
     let index = journal::index_samples(&journal, |eval, _| !private.contains(eval))?;
     let mut judges: BTreeMap<String, RunJudge> = BTreeMap::new();
     for sample in index.iter() {
         let sample = sample?;
         let Some(attempt) = sample.attempts.last() else {
             continue;
+        };
+        let input = inputs.get(&(sample.eval.clone(), sample.case.clone()));
+        let rated = match input {
+            Some(input) => rated(paths, attempt, input)?,
+            None => None,
         };
         for grade in &attempt.verdict.grades {
             let (Some(judged), Some(passed)) = (&grade.judged, own_verdict(grade)) else {
@@ -59,7 +80,11 @@ pub fn judged_outputs(
                 length: length(attempt),
                 passed: Some(passed),
                 score: judged.score,
-                doubt: doubt(judged),
+                doubt: judge_doubt(judged),
+                key: rated
+                    .as_ref()
+                    .map_or_else(String::new, |rated| rating_key(rated, judged)),
+                rated: rated.clone(),
                 ..JudgedOutput::default()
             };
             let criteria = judged.criteria.iter().map(|criterion| JudgedOutput {
@@ -139,6 +164,53 @@ fn identity(judged: &Judged) -> Option<JudgeIdentity> {
     })
 }
 
+/// What ratings of an output are about; `None` without an output that people could see.
+fn rated(
+    paths: &RunPaths,
+    attempt: &Attempt,
+    input: &str,
+) -> Result<Option<RatedOutput>, JournalError> {
+    let reviews = || {
+        let grades = attempt.verdict.grades.iter();
+        grades.filter_map(|grade| grade.review.as_deref())
+    };
+    let policies = reviews().map(|review| (review.digests.rubric.clone(), review.policy.clone()));
+    let mut rated = RatedOutput {
+        input: input.to_owned(),
+        output: String::new(),
+        policies: policies.collect(),
+    };
+    if let Some(review) = reviews().next() {
+        rated.output.clone_from(&review.digests.output);
+        return Ok(Some(rated));
+    }
+    let Some(value) = journal::graded_value(paths, attempt)? else {
+        return Ok(None);
+    };
+    let left = attempt.output.as_ref().map(|output| &output.workspace);
+    let left = left.or(attempt.stored.as_ref().map(|stored| &stored.workspace));
+    let left = left.and_then(Option::as_ref).map(|left| left.left.as_str());
+    rated.output = output_digest(&value, left);
+    Ok(Some(rated))
+}
+
+/// The name of the question to reviewers about an output: that of its human grader, or the one that
+/// queues make of its judge's rubric.
+fn rating_key(rated: &RatedOutput, judged: &Judged) -> String {
+    let rubric = match rated.policies.first() {
+        Some((rubric, _)) => rubric.clone(),
+        None => {
+            let policy = ReviewPolicy::of(&HumanGraderConfig::default());
+            rubric_digest(&judged.rubric, &policy.scale, None)
+        }
+    };
+    question_key(&QuestionDigests {
+        input: rated.input.clone(),
+        output: rated.output.clone(),
+        rubric,
+    })
+}
+
 /// Characters of an output; bytes of one that is stored in a separate file.
 fn length(attempt: &Attempt) -> Option<f64> {
     let length = match (&attempt.output, &attempt.stored) {
@@ -154,7 +226,7 @@ fn length(attempt: &Attempt) -> Option<f64> {
 
 /// 1 where half of the votes pass, or the share of the scale is at the threshold; 0 where all votes
 /// agree far from it.
-fn doubt(judged: &Judged) -> f64 {
+pub fn judge_doubt(judged: &Judged) -> f64 {
     let usable = |vote: &&JudgeVote| vote.outcome.is_graded();
     let votes = judged.votes.iter().filter(usable).count();
     let passed = judged

@@ -456,3 +456,82 @@ fn store_keeps_one_file_a_judge_and_refuses_broken_ones() {
             .contains("judges/kind%2Ftone.yaml:1")
     );
 }
+
+#[test]
+fn ratings_of_input_and_output_are_labels_whichever_grader_asked() {
+    use crate::model::ReviewPolicy;
+    use crate::ratings::RatingStore;
+    use crate::spec::HumanGraderConfig;
+    let dir = tempfile::tempdir().unwrap();
+    let line = |id: &str, reviewer: &str, rating: serde_json::Value, more: serde_json::Value| {
+        let mut line = serde_json::json!({
+            "version": 1, "id": id, "at": format!("2026-03-04T05:06:0{id}Z"), "reviewer": reviewer,
+            "suite": "s", "eval": "e", "case": "c", "grader": "g", "input": "sha256:i",
+            "output": "sha256:o", "rubric": "sha256:r", "rating": rating, "tool": "0.1.0",
+        });
+        for (key, value) in more.as_object().unwrap() {
+            line[key] = value.clone();
+        }
+        format!("{line}\n")
+    };
+    let none = serde_json::json!({});
+    let binary = |value: bool| serde_json::json!({"type": "binary", "value": value});
+    let likert = serde_json::json!({"type": "likert", "scores": {"tone": 5, "style": 2}});
+    let other = serde_json::json!({"output": "sha256:p"});
+    let text = [
+        line("1", "ana", binary(true), none.clone()),
+        line("2", "ben", binary(false), none.clone()),
+        line(
+            "3",
+            "ben",
+            binary(true),
+            serde_json::json!({"repeat": true}),
+        ),
+        line(
+            "4",
+            "cyd",
+            serde_json::json!({"type": "skip"}),
+            none.clone(),
+        ),
+        line("5", "dee", likert, none.clone()),
+        line("6", "ana", binary(false), other),
+    ];
+    std::fs::write(dir.path().join("all.jsonl"), text.concat()).unwrap();
+    let mut judged = outputs(&[(true, None, 0.0), (true, None, 0.0)]);
+    let rated = RatedOutput {
+        input: "sha256:i".to_owned(),
+        output: "sha256:o".to_owned(),
+        policies: vec![(
+            "sha256:r".to_owned(),
+            ReviewPolicy::of(&HumanGraderConfig::default()),
+        )],
+    };
+    judged.outputs[0].rated = Some(rated.clone());
+    judged.outputs[1].rated = Some(rated);
+    judged.outputs[1].criterion = Some("tone".to_owned());
+    let store = RatingStore::read(dir.path()).unwrap();
+    assert_eq!(store.problems(), []);
+    let said = |output: &JudgedOutput| -> Vec<(String, Option<bool>)> {
+        let labels = output.labels.iter();
+        labels
+            .map(|label| (label.reviewer.clone(), label.passed))
+            .collect()
+    };
+    let mut judges = [judged];
+    add_ratings(&mut judges, &store);
+    // (5 - 1) / 4 and (2 - 1) / 4 are 0.625 together, which is below 0.7.
+    let mut whole = said(&judges[0].outputs[0]);
+    whole.sort();
+    assert_eq!(
+        whole,
+        [
+            ("ana".to_owned(), Some(true)),
+            ("ben".to_owned(), Some(false)),
+            ("dee".to_owned(), Some(false))
+        ]
+    );
+    assert_eq!(
+        said(&judges[0].outputs[1]),
+        [("dee".to_owned(), Some(true))]
+    );
+}

@@ -13,6 +13,7 @@ use crate::calibration::{
 use crate::gate::ExitCode;
 use crate::journal;
 use crate::model::{CalibrationReport, Fingerprint, Plan};
+use crate::ratings::{RatingStore, store_dir};
 use crate::report::calibration as pages;
 use crate::report::page::{PageView, markdown, terminal};
 use crate::spec::{CALIBRATION_VERSION, LabelOrigin};
@@ -35,7 +36,7 @@ pub fn calibrate(console: &Console, args: &CalibrateArgs) -> CliResult {
     };
     let plan = plan(args)?;
     let mut source = match &args.run {
-        Some(run) => of_run(args, run, file.as_ref())?,
+        Some(run) => of_run(args, run, file.as_ref(), plan.as_ref())?,
         None => of_file(args, file.unwrap_or_default(), plan.as_ref())?,
     };
     if let Some(name) = &args.judge {
@@ -99,6 +100,7 @@ fn of_run(
     args: &CalibrateArgs,
     run: &str,
     file: Option<&LabelsFile>,
+    plan: Option<&Plan>,
 ) -> Result<CalibrationSource, CliFailure> {
     let dir = results_dir(args.suite.as_deref(), args.output_dir.as_deref())?;
     let paths = journal::find_run(&dir, run)?;
@@ -119,6 +121,15 @@ fn of_run(
             paths.run_id
         )));
     }
+    let store = RatingStore::read(&store_dir(
+        &root(plan, &suite::cwd()?),
+        &started.run.suite_name,
+    ))
+    .map_err(CliFailure::wrong)?;
+    for problem in store.problems() {
+        notes.push(problem.to_string());
+    }
+    calibration::add_ratings(&mut judges, &store);
     if let Some(file) = file {
         let mut file = file.clone();
         rename(&mut file.judges, args.judge.as_deref());
@@ -130,7 +141,8 @@ fn of_run(
     }
     Ok(CalibrationSource {
         run: Some(paths.run_id),
-        seed: started.config.seed,
+        // As that of `review`.
+        seed: 0,
         judges,
         notes,
     })

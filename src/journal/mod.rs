@@ -26,7 +26,7 @@ pub use reader::{
     read_counts, sessions, started,
 };
 pub use samples::{SampleEnding, SampleIndex, index_samples};
-pub use stored::{load_trajectory, output_of};
+pub use stored::{graded_value, load_trajectory, output_of};
 pub use writer::JournalWriter;
 
 use std::path::PathBuf;

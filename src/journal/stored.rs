@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use eval_agents::trajectory::Trajectory;
 use flate2::bufread::GzDecoder;
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::paths::outputs_of;
@@ -143,6 +144,20 @@ fn read_stored(dir: &Path, stored: &Stored) -> Result<Output, JournalError> {
         workspace: stored.workspace.clone(),
         trajectory: stored.trajectory.clone(),
     })
+}
+
+/// The value that graders saw.
+pub fn graded_value(
+    paths: &RunPaths,
+    attempt: &Attempt,
+) -> Result<Option<OutputValue>, JournalError> {
+    if let Some(extracted) = &attempt.extracted {
+        return Ok(Some(match extracted {
+            Value::String(text) => OutputValue::Text(text.clone()),
+            other => OutputValue::Json(other.clone()),
+        }));
+    }
+    Ok(output_of(paths, attempt)?.map(|output| output.value))
 }
 
 #[cfg(test)]

@@ -4,12 +4,14 @@
 //! the order of lines has no meaning, and equal lines count once. Whether a rating counts for an
 //! output depends on digests alone.
 
+mod draw;
 mod line;
 mod store;
 #[cfg(test)]
 mod tests;
 mod verdict;
 
+pub use draw::{question_key, rank};
 pub use line::{RATING_VERSION, RatingLine};
 pub use store::{RatingProblem, RatingStore, RatingWriter, new_rating_id};
 pub use verdict::{PeopleVerdict, agree, assessed, rating_share};

@@ -3,18 +3,17 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::str::FromStr;
 
-use serde_json::Value;
-use sha2::{Digest, Sha256};
-
 use super::ReviewError;
+use crate::calibration::judge_doubt;
 use crate::grade::input_digest;
+pub(super) use crate::journal::graded_value;
 use crate::journal::{self, JournalError, RunPaths, SampleIndex};
 use crate::model::{
-    Attempt, Event, Grade, GraderType, HumanReview, InputShown, Judge, Judged, Outcome,
-    OutputValue, QuestionDigests, Rating, ReviewPolicy, RunStarted, SampleFinished, output_digest,
-    ranked_digest, rubric_digest,
+    Event, Grade, GraderType, HumanReview, InputShown, Judge, Outcome, QuestionDigests, Rating,
+    ReviewPolicy, RunStarted, SampleFinished, output_digest, ranked_digest, rubric_digest,
 };
 use crate::ratings::{PeopleVerdict, RatingLine, RatingStore, assessed, rating_share};
+pub(super) use crate::ratings::{question_key, rank};
 use eval_stats::{label_order, reaches};
 
 /// Which questions are offered, and in which order.
@@ -270,7 +269,7 @@ fn of_sample(
     let judge = grades
         .iter()
         .find_map(|grade| Some((grade, grade.judged.as_deref()?)));
-    let doubt = judge.map_or(0.0, |(grade, judged)| doubt(grade, judged));
+    let doubt = judge.map_or(0.0, |(_, judged)| judge_doubt(judged));
     let opinion = judge.and_then(|(grade, _)| {
         let passed = grade.outcome == Outcome::Passed;
         grade.outcome.is_graded().then_some(passed != grade.negated)
@@ -332,38 +331,9 @@ fn judged_policy() -> ReviewPolicy {
     ReviewPolicy::of(&crate::spec::HumanGraderConfig::default())
 }
 
-/// The value that graders saw.
-pub(super) fn graded_value(
-    paths: &RunPaths,
-    attempt: &Attempt,
-) -> Result<Option<OutputValue>, JournalError> {
-    if let Some(extracted) = &attempt.extracted {
-        return Ok(Some(match extracted {
-            Value::String(text) => OutputValue::Text(text.clone()),
-            other => OutputValue::Json(other.clone()),
-        }));
-    }
-    Ok(journal::output_of(paths, attempt)?.map(|output| output.value))
-}
-
 /// The grader's name, or its method.
 pub(super) fn shown_name(grade: &Grade) -> String {
     grade.grader.clone().unwrap_or_else(|| grade.method.clone())
-}
-
-/// How uncertain a judge is: how evenly its votes are split, or how near its score is to the
-/// threshold.
-fn doubt(grade: &Grade, judged: &Judged) -> f64 {
-    let votes = judged.votes.iter().filter(|vote| vote.outcome.is_graded());
-    let votes: Vec<f64> = votes
-        .map(|vote| f64::from(u8::from(vote.outcome == Outcome::Passed)))
-        .collect();
-    let passed = votes.iter().sum::<f64>() / votes.len().max(1) as f64;
-    let split = 4.0 * passed * (1.0 - passed);
-    let near = grade.score.map_or(0.0, |score| {
-        (1.0 - (score - judged.pass_threshold).abs() / 0.25).max(0.0)
-    });
-    split.max(near)
 }
 
 /// The questions of a queue for a reviewer, in the order in which they are asked.
@@ -447,26 +417,4 @@ fn passes(policy: &ReviewPolicy, rating: &Rating) -> Option<bool> {
         Rating::Ranking { .. } | Rating::Skip => return None,
     };
     Some(reaches(rating_share(policy, rating)?, least))
-}
-
-/// A short name of a question.
-pub(super) fn question_key(digests: &QuestionDigests) -> String {
-    let QuestionDigests {
-        input,
-        output,
-        rubric,
-    } = digests;
-    let digest = rank(0, &["key", input, output, rubric]);
-    eval_base::text::hex(digest.get(..16).unwrap_or_default())
-}
-
-/// A number that is random but the same for the same seed and words.
-pub(super) fn rank(seed: u64, words: &[&str]) -> [u8; 32] {
-    let mut digest = Sha256::new();
-    digest.update(seed.to_le_bytes());
-    for word in words {
-        digest.update((word.len() as u64).to_le_bytes());
-        digest.update(word.as_bytes());
-    }
-    digest.finalize().into()
 }

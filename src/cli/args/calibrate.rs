@@ -13,6 +13,7 @@ use crate::cli::completions::{NameKind, by};
 Examples:
   eval-harness calibrate --labels labels.csv      verdicts of a judge and labels of
                                                   people, from a file
+  eval-harness calibrate --run latest             with what people rated in `review`
   eval-harness calibrate --run latest --labels labels.jsonl
                                                   labels for the outputs of a run
   eval-harness calibrate --labels labels.csv --random --judge tone
@@ -53,7 +54,7 @@ pub struct CalibrateArgs {
     /// Number of outputs to list for the next labels.
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub next: usize,
-    /// Seed of the bootstrap and of the labelling order. Default: the seed of the run, else 0.
+    /// Seed of the bootstrap and of the labelling order. Default: 0, as for `review`.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Write no calibration.
