@@ -353,7 +353,7 @@ fn missing_programs_are_errors_and_deleted_ones_failures() {
             "deleted",
             "rm build.sh",
             "failed no_code",
-            "`/workspace/build.sh` can't be started any more",
+            "`/workspace/build.sh` can no longer be started",
         ),
     ];
     let judged = |grader: &str, attempts: &[Attempt]| {
@@ -497,7 +497,7 @@ fn verdict_in_a_file_is_not_read_from_stdout() {
             "other_name",
             "open(\"/results/verdict.json\", \"w\").write(\"{}\"); os._exit(0)\\n",
             "errored harness",
-            "it wrote no file",
+            "it did not write the file",
         ),
         cheat(
             "long",

@@ -480,7 +480,7 @@ fn files_that_steer_runners_are_restored_and_missing_programs_are_errors() {
             "deleted",
             "rm check",
             "failed no_code",
-            "can't be started any more",
+            "can no longer be started",
         ),
     ];
     graded(PLAIN, own, &files, &attempts);
