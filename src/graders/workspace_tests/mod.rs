@@ -638,7 +638,7 @@ impl WorkspaceTests {
         let program = self.command.first().map_or("", String::as_str);
         if restore::is_changed_program(&self.cwd, program, workspace).await? {
             let why =
-                format!("`{program}`, which runs the tests, can't be started any more: {fault}");
+                format!("`{program}`, which runs the tests, can no longer be started: {fault}");
             let grade = Grade::failed(GraderType::Code, METHOD, Cause::NoCode, why);
             return Ok(grade.with_trust(Trust::InProcess));
         }
