@@ -240,7 +240,10 @@ fn what_cannot_be_compared_with_stops_the_run_before_it_starts() {
         assert!(call.stderr.contains(words), "{words}: {}", call.stderr);
     };
     wrong(&["--compare-to", "eval-1"], "`eval-1` can't be found");
-    wrong(&["--fail-on", "any"], "requires a reference to compare the run with");
+    wrong(
+        &["--fail-on", "any"],
+        "requires a reference to compare the run with",
+    );
     wrong(
         &["--compare-to", &good, "--baseline"],
         "cannot be used with",
@@ -355,7 +358,8 @@ fn a_run_that_goes_on_keeps_its_reference_or_takes_another() {
         .call(&["run", "--resume", &good, "--fail-on", "any", "-q"])
         .expect(2);
     assert!(
-        call.stderr.contains("requires a reference to compare the run with"),
+        call.stderr
+            .contains("requires a reference to compare the run with"),
         "{}",
         call.stderr
     );

@@ -49,12 +49,12 @@ fn write_suite(project: &Project, server: &ModelServer, rubric: &str, thresholds
     }});
     let cases: Vec<Value> = outputs()
         .iter()
-        .map(|(case, _)| json!({"id": case, "input": "Say what is good.", "expected": {"type": "semantic", "value": "good"}}))
+        .map(|(case, _)| json!({"id": case, "input": "Say what is good.", "expected": {"type": "semantic", "value": "good"}, "grader": "tone"}))
         .collect();
     let suite = json!({"eval_suite": {
         "name": "Judged", "target": {"type": "recorded", "path": "outputs.jsonl"},
-        "graders": {"tone": grader},
-        "evals": [{"id": "kind", "grader": "tone", "cases": cases}],
+        "graders": {"graders": {"tone": grader}},
+        "evals": [{"metadata": {"id": "kind", "name": "Kind"}, "test_cases": cases}],
         "reporting": {"format": ["json", "markdown"]}, "thresholds": thresholds,
     }});
     project.write("suite.yaml", &suite.to_string());
