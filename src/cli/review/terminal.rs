@@ -171,6 +171,10 @@ fn shown(item: &ReviewItem, index: usize, progress: ReviewProgress) -> String {
     if !item.rubric.trim().is_empty() {
         section("Rubric", &item.rubric);
     }
+    let scale = scale_lines(item);
+    if item.scale.kind == RatingKind::Likert && !scale.is_empty() {
+        section("Scale", &scale);
+    }
     if let Some(context) = &item.context {
         let verdicts = context.verdicts.iter().map(|verdict| {
             let score = verdict
@@ -230,29 +234,33 @@ fn keys(item: &ReviewItem) -> String {
     format!("{rate}, s skip, u undo, ? help")
 }
 
-fn help(item: &ReviewItem) -> String {
+/// The criteria and points of the scale, or what the keys stand for.
+fn scale_lines(item: &ReviewItem) -> String {
     let option = |value: bool, default: &str| {
         let mut options = item.scale.options.iter();
         let own = options.find(|option| option.value == value);
         own.map_or_else(|| default.to_owned(), |option| one_line(&option.label))
     };
-    let rate = match item.scale.kind {
+    match item.scale.kind {
         RatingKind::Binary => format!("p  {}\nf  {}", option(true, "pass"), option(false, "fail")),
         RatingKind::Likert => {
             let labels = item.scale.labels.iter();
-            let labels: Vec<String> = labels
-                .map(|(point, label)| format!("{point}  {}", one_line(label)))
+            let labels = labels.map(|(point, label)| format!("{point}  {}", one_line(label)));
+            let criteria: Vec<String> = item
+                .scale
+                .criteria
+                .iter()
+                .map(|name| one_line(name))
                 .collect();
-            let criteria = item.scale.criteria.iter().map(|name| one_line(name));
-            let criteria: Vec<String> = criteria.collect();
-            match criteria.len() {
-                0 | 1 => labels.join("\n"),
-                _ => format!(
-                    "one number for each of: {}\n{}",
-                    criteria.join(", "),
-                    labels.join("\n")
-                ),
-            }
+            let head = match criteria.as_slice() {
+                [] => None,
+                [only] => Some(only.clone()),
+                several => Some(format!("one number for each of: {}", several.join("; "))),
+            };
+            head.into_iter()
+                .chain(labels)
+                .collect::<Vec<_>>()
+                .join("\n")
         }
         RatingKind::Ranking => {
             let ties = match item.scale.tie_allowed {
@@ -261,7 +269,11 @@ fn help(item: &ReviewItem) -> String {
             };
             format!("such as B A C: best first{ties}")
         }
-    };
+    }
+}
+
+fn help(item: &ReviewItem) -> String {
+    let rate = scale_lines(item);
     format!(
         "{rate}\nc TEXT  comment on your next rating\ns  skip\nu  undo\nn  next item\nb  item before\nq  quit"
     )
@@ -424,5 +436,20 @@ mod tests {
         let text = shown(&item(RatingKind::Binary, &[]), 0, ReviewProgress::default());
         assert!(!text.contains('\u{1b}'), "{text}");
         assert!(text.contains("--- Output B\ndone"), "{text}");
+    }
+
+    #[test]
+    fn criteria_of_a_scale_are_shown_with_the_item() {
+        for (criteria, lines) in [
+            (
+                &["clear", "right"][..],
+                "one number for each of: clear; right",
+            ),
+            (&["clear"][..], "clear"),
+        ] {
+            let item = item(RatingKind::Likert, criteria);
+            let text = shown(&item, 0, ReviewProgress::default());
+            assert!(text.contains(&format!("--- Scale\n{lines}\n")), "{text}");
+        }
     }
 }
