@@ -63,6 +63,9 @@ pub(super) fn read(node: &Node, problems: &mut Problems) -> Option<CalibrationFi
 
 /// What the shape allows and cannot be: where, and in words.
 fn fault(file: &CalibrationFile) -> Option<(&'static str, &'static str)> {
+    if file.votes == 0 {
+        return Some(("/votes", "a judge has at least one vote"));
+    }
     let (rows, labels) = (&file.confusion, &file.labels);
     if rows
         .iter()

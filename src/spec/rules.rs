@@ -17,7 +17,7 @@ const GRADING: [&str; 5] = [
 const GRADERS: [&str; 3] = ["grader", "graders", "asserts"];
 
 /// Built-in metrics whose values are in [0, 1], as a pattern that a `[..]` or the end follows.
-const SHARES: &str = "^(pass(@|_at_)[1-9][0-9]*|pass(\\^|_hat_)[1-9][0-9]*(_unbiased)?|(capability_|regression_|case_)?pass_rate|(weighted_)?score|judge_(errored_rate|parse_failure_rate|disagreement_rate|consistency))(\\[|$)";
+const SHARES: &str = "^(pass(@|_at_)[1-9][0-9]*|pass(\\^|_hat_)[1-9][0-9]*(_unbiased)?|(capability_|regression_|case_)?pass_rate|(weighted_)?score|judge_(errored_rate|parse_failure_rate|disagreement_rate|consistency|sensitivity|specificity)|corrected_(pass_at_1|(case_)?pass_rate))(\\[|$)";
 /// Built-in metrics whose values are at least 0.
 const AMOUNTS: &str = "^(latency_(mean|p50|p95)_ms|tokens(_input|_output)?|cost_usd|(failed|errored|flaky)_samples|judge_repair_rate)(\\[|$)";
 /// The names of all metrics, those of authors included.

@@ -14,7 +14,7 @@ Examples:
   eval-harness regrade --run eval-20260304-101500 --threshold pass@1=0.9
   eval-harness regrade --grader-type model  use judges for outputs that code has
                                             graded
-  eval-harness regrade --people             count the reviews that were written since
+  eval-harness regrade --people             count reviews written since
   eval-harness regrade --budget usd=1 --cache refresh
 
 The suite is loaded with the arguments of the run, except `--events`, `--progress`, `--quiet` and \

@@ -347,7 +347,7 @@ fn rows_fill_the_command_of_a_solution() {
     let Some(SolutionWork::Command { argv, dir }) = cases[0].solution_work.as_deref() else {
         panic!("{:?}", cases[0].solution_work);
     };
-    assert_eq!(argv, &["sh", "a.sh", "1.50", "n=1.50", "true"]);
+    assert_eq!(argv, &["sh", "a.sh", "1.50", "n=1.5", "true"]);
     assert_eq!(*dir, project.cwd);
     let project = of_rows(
         "{id: '{{ row.id }}', input: x, expected: y, solution: {command: [sh, '{{ row.s }}']}}",
