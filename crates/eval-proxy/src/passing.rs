@@ -420,11 +420,12 @@ impl AnswerUnderWay {
                     }
                     reader.close();
                 }
-                if let Some(block) = last {
-                    if !held.bytes.is_empty() && is_usage_chunk(block.data.as_deref()) {
-                        self.has_own_usage = true;
-                        return Vec::new();
-                    }
+                if let Some(block) = last
+                    && !held.bytes.is_empty()
+                    && is_usage_chunk(block.data.as_deref())
+                {
+                    self.has_own_usage = true;
+                    return Vec::new();
                 }
                 passed.extend_from_slice(&held.bytes);
                 held.bytes
