@@ -309,6 +309,17 @@ fn reviewers_who_differ_are_adjudicated_by_a_third() {
         })
         .collect();
     assert_eq!(others, ["ana -", "ben wrong unit"]);
+    // Blind, the others have no names.
+    let options = SessionOptions {
+        blind: Some(true),
+        ..project.options("dora", ReviewQueue::Disagreements)
+    };
+    let dora = ReviewSession::open(options).unwrap();
+    let item = dora.item(0).unwrap();
+    assert_eq!(
+        (item.others[0].reviewer.as_str(), item.context),
+        ("reviewer A", None)
+    );
     cem.decide(0, binary(false)).unwrap();
     let line = project
         .lines()
@@ -323,17 +334,6 @@ fn reviewers_who_differ_are_adjudicated_by_a_third() {
             .item(0)
             .unwrap()
             .adjudication
-    );
-    // Blind, the others have no names.
-    let options = SessionOptions {
-        blind: Some(true),
-        ..project.options("dora", ReviewQueue::Disagreements)
-    };
-    let dora = ReviewSession::open(options).unwrap();
-    let item = dora.item(0).unwrap();
-    assert_eq!(
-        (item.others[0].reviewer.as_str(), item.context),
-        ("reviewer A", None)
     );
 }
 
@@ -426,6 +426,9 @@ fn outputs_of_several_targets_are_ranked_blindly() {
 fn judged(score: f64) -> Grade {
     let mut judged = testing::judged();
     judged.rubric = "Is it clear?".into();
+    judged.score = Some(score);
+    judged.scale = Some([0.0, 1.0]);
+    judged.pass_threshold = 0.7;
     let mut grade = match score >= 0.7 {
         true => Grade::passed(GraderType::Model, "model"),
         false => Grade::failed(
