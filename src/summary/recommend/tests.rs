@@ -655,7 +655,7 @@ fn flaky_and_pending_ones_are_named() {
     ");
     waits.gate.decision = Decision::Pending;
     assert!(
-        waits.advice()[0].ends_with("or a judge; the gate is pending until then"),
+        waits.advice()[0].ends_with("regrade --people`; the gate is pending until then"),
         "{}",
         waits.text()
     );

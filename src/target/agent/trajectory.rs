@@ -230,7 +230,7 @@ mod tests {
         assert_eq!(
             reasons,
             [
-                "the agent printed a call of `Bash` (`fake`) that its conversation with the model does not have"
+                "the agent printed a call of `Bash` (`fake`) that is not in its conversation with the model"
             ]
         );
         let (names, reasons) = completed(&[], &made);

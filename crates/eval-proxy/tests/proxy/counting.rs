@@ -426,7 +426,10 @@ async fn answer_with_several_choices_is_one_turn_with_the_tokens_of_all() {
     let gemini = json!({"contents": [], "generationConfig": {"candidateCount": 3}});
     let one = json!({"candidates": [{"index": 0, "finishReason": "STOP"}],
         "usageMetadata": {"promptTokenCount": 2, "candidatesTokenCount": 7}});
-    let report = counted(GEMINI, gemini, move || Script::events(std::slice::from_ref(&one))).await;
+    let report = counted(GEMINI, gemini, move || {
+        Script::events(std::slice::from_ref(&one))
+    })
+    .await;
     assert_eq!((report.turns, report.usage.output), (1, 7));
     assert!(!report.is_lower_bound, "{report:?}");
 }
