@@ -28,7 +28,7 @@ enum ReviewCommand {
 pub(super) fn review(console: &Console, mut session: ReviewSession) -> CliResult {
     let input = io::stdin().lock();
     let mut out = io::stdout().lock();
-    let ended = drive(&mut session, input, &mut out, || Instant::now());
+    let ended = drive(&mut session, input, &mut out, Instant::now);
     drop(out);
     let progress = session.progress();
     console.note(&ending(&session, progress));

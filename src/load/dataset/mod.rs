@@ -39,11 +39,14 @@ use intake::RowIntake;
 use records::{RecordLayout, RecordStream, RowPlace};
 use source::DataFile;
 
+/// A row with the line that it begins on, from 1.
+pub type PlacedRow = (usize, Map<String, Value>);
+
 /// The rows of a file of CSV (`.csv`) or JSON lines, each with the line that it begins on.
 ///
 /// # Errors
 /// What is wrong with the file or with its first row that is not a record, with the line.
-pub fn table_rows(path: &Path) -> Result<Vec<(usize, Map<String, Value>)>, String> {
+pub fn table_rows(path: &Path) -> Result<Vec<PlacedRow>, String> {
     let is_csv = path
         .extension()
         .is_some_and(|extension| extension.eq_ignore_ascii_case("csv"));
