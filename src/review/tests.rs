@@ -297,7 +297,7 @@ fn reviewers_who_differ_are_adjudicated_by_a_third() {
     assert_eq!(cem.len(), 1);
     let item = cem.item(0).unwrap();
     assert_eq!((item.case.as_str(), item.adjudication), ("c2", true));
-    let others: Vec<String> = item
+    let mut others: Vec<String> = item
         .others
         .iter()
         .map(|other| {
@@ -308,6 +308,7 @@ fn reviewers_who_differ_are_adjudicated_by_a_third() {
             )
         })
         .collect();
+    others.sort();
     assert_eq!(others, ["ana -", "ben wrong unit"]);
     // Blind, the others have no names.
     let options = SessionOptions {

@@ -11,15 +11,14 @@ use crate::cli::completions::{NameKind, by};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  eval-harness calibrate --labels labels.csv      verdicts of a judge and labels of
-                                                  people, from a file
-  eval-harness calibrate --run latest             with what people rated in `review`
+  eval-harness calibrate --labels labels.csv  a file of verdicts and labels
+  eval-harness calibrate --run latest         with what people rated in `review`
   eval-harness calibrate --run latest --labels labels.jsonl
-                                                  labels for the outputs of a run
+                                              labels for the outputs of a run
   eval-harness calibrate --labels labels.csv --random --judge tone
-                                                  the labelled outputs were drawn at
-                                                  random; `tone` is a judge of the
-                                                  suite
+                                              the labelled outputs were drawn at
+                                              random; `tone` is a judge of the
+                                              suite
   eval-harness calibrate --labels scores.csv --pass-from 4 --format markdown
 
 Columns of a file (CSV with a header, or JSON lines): `case` and `label` (pass or fail, or a score); \
