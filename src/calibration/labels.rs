@@ -111,7 +111,7 @@ fn check_columns(rows: &[(usize, Map<String, Value>)]) -> Result<(), LabelsError
     Ok(())
 }
 
-/// What tells outputs apart.
+/// The key of an output among those of a file.
 type OutputKey = (String, Option<String>, LabelledOutput);
 
 struct LabelReader {

@@ -329,7 +329,8 @@ impl ReviewSession {
         Ok(None)
     }
 
-    /// Records decisions that were taken elsewhere, all or none; returns how many were new.
+    /// Records decisions that were taken elsewhere; returns how many were new. All are checked before
+    /// the first is recorded. If writing fails in between, the same file can be imported again.
     pub fn import(&self, decisions: &[FiledDecision]) -> Result<usize, ReviewError> {
         let items = self.items.iter().filter(|item| !item.repeat);
         let questions = items.filter_map(|item| Some((item, self.questions.get(item.question)?)));

@@ -81,7 +81,7 @@ pub fn read_decisions(text: &str) -> Result<DecisionFile, OfflineError> {
     }
 }
 
-/// Records the decisions of a file in the session of its reviewer, all or none; returns how many
+/// Records the decisions of a file in the session of its reviewer, after all were checked; returns how many
 /// were new.
 pub fn import(session: &ReviewSession, file: &DecisionFile) -> Result<usize, OfflineError> {
     if file.review.suite != session.suite() {
